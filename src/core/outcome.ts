@@ -1,0 +1,60 @@
+/**
+ * How leased work ended, as the governor is told of it. A caller's report (release) and a proxied
+ * response are both turned into this one form; nothing here parses or judges.
+ */
+
+/**
+ * An upstream's rate headers in the normal form that all dialects are read into. Durations are
+ * whole ms >= 0; what the upstream did not say is absent, never NaN, 0 or null.
+ */
+export interface RateReading {
+  /** Requests the window allows, > 0. */
+  readonly limit?: number;
+  /** Requests left in the window, >= 0. */
+  readonly remaining?: number;
+  /** Ms until the window resets. */
+  readonly resetMs?: number;
+  /** Length of the window, only where a header states it. */
+  readonly windowMs?: number;
+  /** LLM tokens the window allows, left, and the ms until it resets. */
+  readonly tokenLimit?: number;
+  readonly tokenRemaining?: number;
+  readonly tokenResetMs?: number;
+  readonly tokenWindowMs?: number;
+  /** The upstream's hint of how long to hold back, ms. */
+  readonly retryAfterMs?: number;
+  /** Every window that was read, where there were several. */
+  readonly windows?: readonly RateWindow[];
+  /** What a refusal was about, where a header says it. */
+  readonly scope?: string;
+}
+
+/** One of several windows that an upstream reports side by side. */
+export interface RateWindow {
+  readonly name?: string;
+  readonly unit?: 'requests' | 'tokens';
+  readonly limit?: number;
+  readonly remaining?: number;
+  readonly resetMs?: number;
+  readonly windowMs?: number;
+}
+
+/**
+ * `ok`: answered. `throttled`: refused by the upstream (one or more 429s on the way count as one).
+ * `failed`: 5xx, network failure, time-out. `lapsed`: the holder vanished. `unknown`: the caller
+ * gave up, or reported nothing that tells. Only `ok` and `throttled` teach limits.
+ */
+export type OutcomeKind = 'ok' | 'throttled' | 'failed' | 'lapsed' | 'unknown';
+
+export interface Outcome {
+  readonly kind: OutcomeKind;
+  /** Final upstream HTTP status, 100 to 599. */
+  readonly status?: number;
+  /** The upstream's retry hint, ms >= 0. */
+  readonly retryAfterMs?: number;
+  readonly reading?: RateReading;
+  /** LLM tokens really used, to settle what the acquire reserved. */
+  readonly tokens?: number;
+  /** Ms from sending to the first byte of the answer; proxied requests only. */
+  readonly firstByteMs?: number;
+}
