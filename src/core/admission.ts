@@ -1,0 +1,86 @@
+/**
+ * The answer to an acquire, and the one place that decides it: pause and rates first, then
+ * whoever is ahead, then a free slot. Deciding changes nothing; the bouncer acts on the answer.
+ */
+import type { Door, Lease } from './lease.ts';
+import type { Pool } from './pool.ts';
+import type { Waiter } from './queue.ts';
+import { slotsMax } from './settings.ts';
+
+/** What an acquire asks for. */
+export interface Ask {
+  readonly door: Door;
+  /** The id of this attempt in the access log. */
+  readonly attempt: string;
+  /** How long to wait at the most; 0: fail fast. Clamped to the pool's queue timeout. */
+  readonly waitMs: number;
+  readonly slots: number;
+  /** LLM tokens to reserve; 0 where the caller gave no estimate. */
+  readonly tokens: number;
+  readonly keyId: string | null;
+  readonly holder: string | null;
+}
+
+/** What a pool looks like right after a decision; it is told in the answer's headers. */
+export interface Gauge {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly queued: number;
+}
+
+export type RefusalReason = 'full' | 'queue_full' | 'rate' | 'paused';
+
+export type Admission =
+  | { readonly kind: 'granted'; readonly lease: Lease; readonly gauge: Gauge }
+  | { readonly kind: 'queued'; readonly waiter: Waiter }
+  | Refusal;
+
+/** Why no slot was given. `pool_gone`: the pool was deleted. `timed_out`: the budget ended. */
+export type Refusal =
+  | {
+    readonly kind: 'refused';
+    readonly reason: RefusalReason;
+    readonly retryAfterMs: number;
+    readonly gauge: Gauge;
+  }
+  | { readonly kind: 'too_wide'; readonly slotsMax: number; readonly gauge: Gauge }
+  | { readonly kind: 'timed_out'; readonly gauge: Gauge }
+  | { readonly kind: 'pool_gone'; readonly gauge: Gauge };
+
+export type Decision =
+  | { readonly kind: 'grant' }
+  | { readonly kind: 'wait' }
+  | { readonly kind: 'too_wide'; readonly slotsMax: number }
+  | {
+    readonly kind: 'refuse';
+    readonly reason: RefusalReason;
+    readonly retryAfterMs: number;
+  };
+
+const GRANT: Decision = { kind: 'grant' };
+const WAIT: Decision = { kind: 'wait' };
+
+/** Decides a fresh acquire. `waitMs` is the budget after clamping. */
+export function decide(pool: Pool, ask: Ask, options: { nowMs: number; waitMs: number }): Decision {
+  const { nowMs, waitMs } = options;
+  const widest = slotsMax(pool.settings.concurrency);
+  if (ask.slots > widest) return { kind: 'too_wide', slotsMax: widest };
+  const ahead = pool.queue.length;
+  const opening = pool.opening(nowMs, ask.tokens, ahead);
+  if (opening.kind === 'shut') {
+    const reason = opening.reason;
+    const retryAfterMs = pool.retryAfterMs(opening.atMs, nowMs);
+    if (waitMs === 0) return { kind: 'refuse', reason, retryAfterMs };
+    // An end that nobody knows (paused until resumed) may come within any budget.
+    if (opening.atMs !== Infinity && opening.atMs > nowMs + waitMs) {
+      return { kind: 'refuse', reason, retryAfterMs };
+    }
+  } else if (ahead === 0 && pool.fits(ask.slots)) return GRANT;
+  if (waitMs === 0) {
+    return { kind: 'refuse', reason: 'full', retryAfterMs: pool.pace.waitMs(ahead) };
+  }
+  if (ahead >= pool.settings.queue.maxDepth) {
+    return { kind: 'refuse', reason: 'queue_full', retryAfterMs: pool.pace.waitMs(ahead) };
+  }
+  return WAIT;
+}

@@ -1,0 +1,179 @@
+/**
+ * All pools of one server as a state machine: each call is one event at one instant, and after
+ * every change the admit loop runs until it admits nothing. Pure: instants come in, fresh slot ids
+ * and fences come from what it was made with, and what happened goes out through `Effects`.
+ */
+import type { Admission, Ask, Refusal } from './admission.ts';
+import { decide } from './admission.ts';
+import { assert } from './assert.ts';
+import { CEILINGS } from './constants.ts';
+import { makeGovernor } from './governor/governors.ts';
+import type { Lease } from './lease.ts';
+import { renewedDeadlineMs } from './lease.ts';
+import type { Effects, MovesOptions } from './moves.ts';
+import { Moves } from './moves.ts';
+import type { Outcome } from './outcome.ts';
+import type { Pause } from './pool.ts';
+import { Pool } from './pool.ts';
+import type { Waiter } from './queue.ts';
+import type { PoolSettings } from './settings.ts';
+
+export type Renewal =
+  | { readonly kind: 'renewed'; readonly lease: Lease }
+  | { readonly kind: 'capped' }
+  | { readonly kind: 'gone' };
+
+const LAPSED: Outcome = { kind: 'lapsed' };
+
+export class Bouncer {
+  readonly #pools = new Map<string, Pool>();
+  readonly #moves: Moves;
+  readonly #effects: Effects;
+
+  constructor(options: MovesOptions) {
+    this.#moves = new Moves(options);
+    this.#effects = options.effects;
+  }
+
+  get pools(): ReadonlyMap<string, Pool> {
+    return this.#pools;
+  }
+
+  /** The earliest instant at which {@link advance} has something to do. */
+  get dueAtMs(): number {
+    return this.#moves.due.nextAtMs;
+  }
+
+  /** Makes the pool, or gives it new settings at once. */
+  configure(nowMs: number, name: string, settings: PoolSettings): Pool {
+    let pool = this.#pools.get(name);
+    if (pool === undefined) {
+      pool = new Pool(name, settings, makeGovernor(settings));
+      this.#pools.set(name, pool);
+      return pool;
+    }
+    pool.settings = settings;
+    pool.governor = makeGovernor(settings);
+    this.#moves.refuseTooWide(pool);
+    this.#moves.refuseHopeless(pool, nowMs);
+    this.#moves.admit(pool, nowMs);
+    return pool;
+  }
+
+  /** Refuses the pool's waiters, ends its leases, and forgets it. */
+  remove(name: string): void {
+    const pool = this.#pools.get(name);
+    if (pool === undefined) return;
+    for (const waiter of pool.queue) {
+      this.#moves.settle(pool, waiter, { kind: 'pool_gone', gauge: pool.gauge });
+    }
+    for (const lease of [...pool.leases.values()]) this.#moves.end(pool, lease);
+    this.#moves.due.remove(pool);
+    this.#pools.delete(name);
+  }
+
+  /** Puts a stored lease back as it was, whatever the limit says now. */
+  restore(lease: Lease): void {
+    const pool = this.#pools.get(lease.pool);
+    assert(pool !== undefined, 'a restored lease has a pool');
+    pool.move(lease, 'held');
+    this.#moves.due.set(lease, lease.dueAtMs);
+  }
+
+  acquire(nowMs: number, pool: Pool, ask: Ask): Admission {
+    const waitMs = Math.min(ask.waitMs, pool.settings.queue.timeoutMs);
+    const decision = decide(pool, ask, { nowMs, waitMs });
+    switch (decision.kind) {
+      case 'grant': {
+        const lease = this.#moves.grant(nowMs, pool, ask);
+        return { kind: 'granted', lease, gauge: pool.gauge };
+      }
+      case 'wait':
+        if (this.#moves.waiting >= CEILINGS.waiters) {
+          const retryAfterMs = pool.pace.waitMs(pool.queue.length);
+          return { kind: 'refused', reason: 'queue_full', retryAfterMs, gauge: pool.gauge };
+        }
+        return { kind: 'queued', waiter: this.#moves.join(nowMs, pool, { ask, waitMs }) };
+      case 'too_wide':
+        return { ...decision, gauge: pool.gauge };
+      case 'refuse':
+        return { ...decision, kind: 'refused', gauge: pool.gauge };
+    }
+  }
+
+  renew(nowMs: number, pool: Pool, slotId: string): Renewal {
+    const lease = pool.leases.get(slotId);
+    if (lease === undefined) return { kind: 'gone' };
+    if (lease.dueAtMs >= lease.requestDeadlineMs) return { kind: 'capped' };
+    this.#moves.due.set(lease, renewedDeadlineMs(lease, nowMs));
+    lease.renewals++;
+    return { kind: 'renewed', lease };
+  }
+
+  /** Ends a lease by its id; false where it was already gone. */
+  release(nowMs: number, pool: Pool, end: { slotId: string; outcome: Outcome }): boolean {
+    const lease = pool.leases.get(end.slotId);
+    if (lease === undefined) return false;
+    this.#moves.endAndAdmit(nowMs, pool, { lease, outcome: end.outcome });
+    return true;
+  }
+
+  /** Takes a waiter out of its queue: its caller is gone. The next one may fit where it did not. */
+  withdraw(nowMs: number, waiter: Waiter): void {
+    if (!waiter.isQueued) return;
+    const pool = this.#poolOf(waiter);
+    this.#moves.leave(pool, waiter);
+    this.#moves.admit(pool, nowMs);
+  }
+
+  /** Refuses every waiter of the server with what `refusal` makes of its pool. */
+  refuseWaiters(refusal: (pool: Pool) => Refusal): void {
+    for (const pool of this.#pools.values()) {
+      for (const waiter of pool.queue) this.#moves.settle(pool, waiter, refusal(pool));
+    }
+  }
+
+  /** An operator's pause (null: resumed). Waiters keep their place unless it outlasts them. */
+  setPause(nowMs: number, pool: Pool, pause: Pause | null): void {
+    pool.pause = pause;
+    this.#moves.refuseHopeless(pool, nowMs);
+    this.#moves.admit(pool, nowMs);
+  }
+
+  /** Admits nobody until thawed: grants could not be made durable. All else goes on. */
+  freeze(): void {
+    this.#moves.isFrozen = true;
+  }
+
+  thaw(nowMs: number): void {
+    this.#moves.isFrozen = false;
+    for (const pool of this.#pools.values()) this.#moves.admit(pool, nowMs);
+  }
+
+  /** Does all that is due by `nowMs`, each at the instant `nowMs`. */
+  advance(nowMs: number): void {
+    for (;;) {
+      const item = this.#moves.due.take(nowMs);
+      if (item === undefined) return;
+      switch (item.kind) {
+        case 'lease':
+          this.#effects.lapsed(item);
+          this.#moves.endAndAdmit(nowMs, this.#poolOf(item), { lease: item, outcome: LAPSED });
+          break;
+        case 'waiter':
+          this.#moves.timeOut(nowMs, this.#poolOf(item), item);
+          break;
+        case 'pool':
+          item.governor.advance(nowMs);
+          this.#moves.admit(item, nowMs);
+          break;
+      }
+    }
+  }
+
+  #poolOf(item: Lease | Waiter): Pool {
+    const pool = this.#pools.get(item.pool);
+    assert(pool !== undefined, 'a lease or waiter has a pool');
+    return pool;
+  }
+}

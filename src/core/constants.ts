@@ -1,0 +1,16 @@
+/**
+ * Ceilings that hold for every server, in one place; the documents are tested against them.
+ */
+export const CEILINGS = {
+  /** Bytes of a lock body, and how long it may take to arrive. */
+  lockBodyBytes: 64 * 1024,
+  adminBodyBytes: 1024 * 1024,
+  bodyMs: 10_000,
+  pools: 10_000,
+  keysOfPool: 1_000,
+  /** Waiters of all pools together. */
+  waiters: 100_000,
+  /** Upstream response headers in one release report, and bytes of each. */
+  reportHeaders: 64,
+  reportHeaderBytes: 8 * 1024,
+} as const;

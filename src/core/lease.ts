@@ -1,0 +1,40 @@
+/**
+ * A lease: a holder's right to slots until its deadline. A live lease stands in exactly one pool
+ * and in the due heap; once it has ended nothing brings it back. Only `deadlineMs` and `renewals`
+ * change in its life, so what is stored of it at the grant stays true.
+ */
+import type { Start } from './governor/governor.ts';
+
+export interface Lease {
+  readonly kind: 'lease';
+  /** The unguessable token outward, the key inward. */
+  readonly slotId: string;
+  readonly pool: string;
+  /** `lock`: durable, held by a caller. `proxy`: in memory, held by a forwarded request. */
+  readonly door: Door;
+  readonly slots: number;
+  /** Grows with every grant of the server. */
+  readonly fence: number;
+  /** The id of the granting attempt in the access log, shown to administrators as `ref`. */
+  readonly attempt: string;
+  readonly keyId: string | null;
+  readonly holder: string | null;
+  readonly grantedAtMs: number;
+  readonly termMs: number;
+  /** No lease passes it. */
+  readonly requestDeadlineMs: number;
+  /** What the governor wants to know of the start when it ends. */
+  readonly start: Start;
+  renewals: number;
+  /** Its place in the due heap; `dueAtMs` is the lease's deadline. */
+  dueAtMs: number;
+  place: number;
+}
+
+export type Door = 'lock' | 'proxy';
+
+/** The deadline that a renewal at `nowMs` gives: never past the request deadline, never earlier. */
+export function renewedDeadlineMs(lease: Lease, nowMs: number): number {
+  const extended = Math.min(nowMs + lease.termMs, lease.requestDeadlineMs);
+  return Math.max(extended, lease.dueAtMs);
+}

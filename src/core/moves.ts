@@ -1,0 +1,194 @@
+/**
+ * The moves that a pool can make, each of which keeps its leases, its queue and the due heap in
+ * step and tells the host: grant, join, leave, end, and the admit loop that follows every change.
+ * The bouncer decides which move an event means.
+ */
+import type { Admission, Ask } from './admission.ts';
+import { assert } from './assert.ts';
+import { Due } from './due.ts';
+import type { Lease } from './lease.ts';
+import type { Outcome } from './outcome.ts';
+import type { Pool } from './pool.ts';
+import type { Waiter } from './queue.ts';
+import type { Sequence } from './sequence.ts';
+import { slotsMax } from './settings.ts';
+
+/** What the host hears of while the core takes a step; it must not call back into the core. */
+export interface Effects {
+  /** A lease began or ended: its stored row is out of date. */
+  changed(lease: Lease): void;
+  /** A waiter is one no longer. */
+  settled(waiter: Waiter, admission: Admission): void;
+  /** A lease ran out without a release. */
+  lapsed(lease: Lease): void;
+}
+
+export interface MovesOptions {
+  readonly effects: Effects;
+  readonly fences: Sequence;
+  /** A fresh unguessable slot id. */
+  readonly mint: () => string;
+}
+
+export class Moves {
+  readonly due = new Due<Lease | Waiter | Pool>();
+  readonly #options: MovesOptions;
+  #waiting = 0;
+  /** While frozen nobody is admitted from a queue; all else goes on. */
+  isFrozen = false;
+
+  constructor(options: MovesOptions) {
+    this.#options = options;
+  }
+
+  /** Waiters of all pools. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  grant(nowMs: number, pool: Pool, ask: Ask): Lease {
+    const { termMs, requestTimeoutMs } = pool.settings.lease;
+    const isLock = ask.door === 'lock';
+    const requestDeadlineMs = isLock ? nowMs + requestTimeoutMs : Infinity;
+    const fence = this.#options.fences.next(nowMs);
+    const inFlight = pool.inUse + ask.slots;
+    const lease: Lease = {
+      kind: 'lease',
+      slotId: this.#options.mint(),
+      pool: pool.name,
+      door: ask.door,
+      slots: ask.slots,
+      fence,
+      attempt: ask.attempt,
+      keyId: ask.keyId,
+      holder: ask.holder,
+      grantedAtMs: nowMs,
+      termMs,
+      requestDeadlineMs,
+      start: { sequence: fence, inFlight, tokens: ask.tokens },
+      renewals: 0,
+      dueAtMs: Infinity,
+      place: -1,
+    };
+    pool.move(lease, 'held');
+    pool.governor.started(nowMs, lease.start);
+    if (isLock) this.due.set(lease, Math.min(nowMs + termMs, requestDeadlineMs));
+    assert(
+      pool.inUse <= pool.governor.limit || pool.leases.size === 1,
+      'no grant passes the limit',
+    );
+    this.#options.effects.changed(lease);
+    return lease;
+  }
+
+  join(nowMs: number, pool: Pool, { ask, waitMs }: { ask: Ask; waitMs: number }): Waiter {
+    const waiter: Waiter = {
+      kind: 'waiter',
+      pool: pool.name,
+      ask,
+      joinedAtMs: nowMs,
+      dueAtMs: Infinity,
+      place: -1,
+      before: null,
+      after: null,
+      isQueued: false,
+    };
+    pool.queue.join(waiter);
+    this.#waiting++;
+    this.due.set(waiter, nowMs + waitMs);
+    if (pool.queue.head === waiter) this.#arm(pool, nowMs);
+    return waiter;
+  }
+
+  leave(pool: Pool, waiter: Waiter): void {
+    pool.queue.leave(waiter);
+    this.#waiting--;
+    this.due.remove(waiter);
+  }
+
+  settle(pool: Pool, waiter: Waiter, admission: Admission): void {
+    this.leave(pool, waiter);
+    this.#options.effects.settled(waiter, admission);
+  }
+
+  /** The end of a waiter's budget. */
+  timeOut(nowMs: number, pool: Pool, waiter: Waiter): void {
+    this.leave(pool, waiter);
+    this.#options.effects.settled(waiter, { kind: 'timed_out', gauge: pool.gauge });
+    this.admit(pool, nowMs);
+  }
+
+  end(pool: Pool, lease: Lease): void {
+    pool.move(lease, 'ended');
+    this.due.remove(lease);
+    this.#options.effects.changed(lease);
+  }
+
+  endAndAdmit(nowMs: number, pool: Pool, end: { lease: Lease; outcome: Outcome }): void {
+    this.end(pool, end.lease);
+    pool.pace.note(nowMs);
+    const before = openingAtMs(pool, nowMs);
+    pool.governor.ended(nowMs, end.lease.start, end.outcome);
+    if (openingAtMs(pool, nowMs) > before) this.refuseHopeless(pool, nowMs);
+    this.admit(pool, nowMs);
+  }
+
+  /** Serves the queue from its head until a gate or the limit stops it. */
+  admit(pool: Pool, nowMs: number): void {
+    while (!this.isFrozen) {
+      const head = pool.queue.head;
+      if (head === null || pool.opening(nowMs, head.ask.tokens, 0).kind === 'shut') break;
+      if (!pool.fits(head.ask.slots)) break;
+      this.leave(pool, head);
+      const lease = this.grant(nowMs, pool, head.ask);
+      this.#options.effects.settled(head, { kind: 'granted', lease, gauge: pool.gauge });
+    }
+    this.#arm(pool, nowMs);
+  }
+
+  /** Sets the instant at which time alone may let the pool's head in, or move its governor. */
+  #arm(pool: Pool, nowMs: number): void {
+    let dueAtMs = Math.min(pool.governor.dueAtMs, pool.pause?.untilMs ?? Infinity);
+    const head = pool.queue.head;
+    if (head !== null) {
+      const opening = pool.opening(nowMs, head.ask.tokens, 0);
+      if (opening.kind === 'shut') dueAtMs = Math.min(dueAtMs, opening.atMs);
+    }
+    this.due.set(pool, dueAtMs > nowMs ? dueAtMs : Infinity);
+  }
+
+  /** Refuses waiters that no longer fit a lowered limit. */
+  refuseTooWide(pool: Pool): void {
+    const widest = slotsMax(pool.settings.concurrency);
+    for (const waiter of pool.queue) {
+      if (waiter.ask.slots <= widest) continue;
+      this.settle(pool, waiter, { kind: 'too_wide', slotsMax: widest, gauge: pool.gauge });
+    }
+  }
+
+  /** Refuses waiters whose budget ends before the gate can open for them. */
+  refuseHopeless(pool: Pool, nowMs: number): void {
+    let ahead = 0;
+    for (const waiter of pool.queue) {
+      const opening = pool.opening(nowMs, waiter.ask.tokens, ahead);
+      const isHopeless = opening.kind === 'shut' && opening.atMs !== Infinity &&
+        opening.atMs > waiter.dueAtMs;
+      if (!isHopeless) {
+        ahead++;
+        continue;
+      }
+      this.settle(pool, waiter, {
+        kind: 'refused',
+        reason: opening.reason,
+        retryAfterMs: pool.retryAfterMs(opening.atMs, nowMs),
+        gauge: pool.gauge,
+      });
+    }
+  }
+}
+
+function openingAtMs(pool: Pool, nowMs: number): number {
+  if (pool.queue.head === null) return -Infinity;
+  const opening = pool.opening(nowMs, 0, 0);
+  return opening.kind === 'open' ? -Infinity : opening.atMs;
+}

@@ -1,0 +1,92 @@
+/**
+ * A pool: named shared capacity with its leases, its queue and its governor. `move` is the only way
+ * in which what is in use changes, and what is in use is always the sum over the live leases: no
+ * counter is stored that could drift from them.
+ */
+import type { Gauge } from './admission.ts';
+import { assert } from './assert.ts';
+import type { Governor, Opening } from './governor/governor.ts';
+import type { Lease } from './lease.ts';
+import { Pace } from './pace.ts';
+import { Queue } from './queue.ts';
+import type { PoolSettings } from './settings.ts';
+
+/** An operator's pause; `untilMs` is Infinity where it lasts until it is resumed. */
+export interface Pause {
+  readonly untilMs: number;
+  readonly reason: string | null;
+}
+
+const RETRY_MS_UNKNOWN = 1000;
+
+export class Pool {
+  readonly kind = 'pool';
+  readonly name: string;
+  readonly queue = new Queue();
+  readonly pace = new Pace();
+  settings: PoolSettings;
+  governor: Governor;
+  pause: Pause | null = null;
+  /** The pool's own next instant in the due heap. */
+  dueAtMs = Infinity;
+  place = -1;
+
+  readonly #leases = new Map<string, Lease>();
+  /** The leases of more than one slot, so that the sum need not look at all the others. */
+  readonly #wide = new Set<Lease>();
+
+  constructor(name: string, settings: PoolSettings, governor: Governor) {
+    this.name = name;
+    this.settings = settings;
+    this.governor = governor;
+  }
+
+  get leases(): ReadonlyMap<string, Lease> {
+    return this.#leases;
+  }
+
+  /** Slots in use: one for each live lease, and the rest of those that hold several. */
+  get inUse(): number {
+    let sum = this.#leases.size;
+    for (const lease of this.#wide) sum += lease.slots - 1;
+    return sum;
+  }
+
+  get gauge(): Gauge {
+    const limit = this.governor.limit;
+    return { limit, remaining: Math.max(0, limit - this.inUse), queued: this.queue.length };
+  }
+
+  /** The one mover: a lease begins (`held`) or ends (`ended`), once each. */
+  move(lease: Lease, to: 'held' | 'ended'): void {
+    if (to === 'held') {
+      assert(!this.#leases.has(lease.slotId), 'a lease begins once');
+      this.#leases.set(lease.slotId, lease);
+      if (lease.slots > 1) this.#wide.add(lease);
+    } else {
+      assert(this.#leases.get(lease.slotId) === lease, 'a lease ends once');
+      this.#leases.delete(lease.slotId);
+      this.#wide.delete(lease);
+    }
+  }
+
+  /** Whether so many slots may be taken now; a request wider than the limit goes in alone. */
+  fits(slots: number): boolean {
+    const inUse = this.inUse;
+    return inUse + slots <= this.governor.limit || inUse === 0;
+  }
+
+  /** Whether pause and rates let a start through that has `ahead` others before it, or when. */
+  opening(nowMs: number, tokens: number, ahead: number): Opening {
+    const opening = this.governor.opening(nowMs, tokens, ahead);
+    const pausedUntilMs = this.pause?.untilMs ?? -Infinity;
+    if (pausedUntilMs <= nowMs) return opening;
+    if (opening.kind === 'shut' && opening.atMs > pausedUntilMs) return opening;
+    return { kind: 'shut', reason: 'paused', atMs: pausedUntilMs };
+  }
+
+  /** The retry hint for a gate that opens at `atMs`: whole ms, at least 1. */
+  retryAfterMs(atMs: number, nowMs: number): number {
+    return atMs === Infinity ? RETRY_MS_UNKNOWN : Math.max(1, Math.ceil(atMs - nowMs));
+  }
+}

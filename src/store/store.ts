@@ -1,0 +1,153 @@
+/**
+ * The contract of a store: what survives the process. A store keeps rows and decides nothing; the
+ * scheduler says what the rows are. Instants in rows are epoch ms, so that they mean the same to
+ * the next process.
+ */
+import type { LogEntry } from './entry.ts';
+
+/** A lock lease as it is stored at its grant. Renewals are not stored: see {@link Snapshot}. */
+export interface LeaseRow {
+  readonly slotId: string;
+  readonly pool: string;
+  readonly slots: number;
+  readonly fence: number;
+  readonly attempt: string;
+  readonly keyId: string | null;
+  readonly holder: string | null;
+  readonly grantedAt: number;
+  readonly termMs: number;
+  readonly requestDeadline: number;
+  readonly inFlight: number;
+  readonly tokens: number;
+}
+
+/** What one flush writes, in one transaction: all of it is durable, or none. */
+export interface Batch {
+  readonly leases: readonly LeaseRow[];
+  /** Slot ids of leases that ended. */
+  readonly ended: readonly string[];
+  readonly entries: readonly LogEntry[];
+  /** The highest fence that was given so far. */
+  readonly fence: number;
+}
+
+export interface PoolRow {
+  readonly name: string;
+  /** The pool's whole settings as JSON, as the wire has them. */
+  readonly settings: string;
+  readonly createdAt: number;
+  /** An operator's pause as JSON (`{"untilMs": number|null, "reason": string|null}`), or null. */
+  readonly pause: string | null;
+  /** Whether a configuration file owns the pool. */
+  readonly isManaged: boolean;
+}
+
+export interface KeyRow {
+  readonly id: string;
+  readonly pool: string;
+  readonly name: string;
+  /** Lower-case hex SHA-256 of the key. */
+  readonly hash: string;
+  /** The key's first characters, by which people know it again. */
+  readonly prefix: string;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
+}
+
+/** All that a starting server needs. Leases whose pool is gone are not in it. */
+export interface Snapshot {
+  readonly pools: readonly PoolRow[];
+  readonly keys: readonly KeyRow[];
+  readonly leases: readonly LeaseRow[];
+  /** The highest fence that may have been given; 0 in a new database. */
+  readonly fence: number;
+  /** The highest number that an attempt's id was made of; 0 in a new database. */
+  readonly attempt: number;
+  /** Whether the database was new. */
+  readonly isNew: boolean;
+}
+
+export interface LogQuery {
+  readonly pool: string;
+  /** Entries an answer, 1 to 1000. */
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly cursor?: string;
+  readonly outcome?: string;
+  /** Epoch ms, both inclusive. */
+  readonly since?: number;
+  readonly until?: number;
+}
+
+export interface LogPage {
+  /** Newest first. */
+  readonly entries: readonly LogEntry[];
+  /** For the next page; null where there is none. A page may be short, even empty, and have one. */
+  readonly nextCursor: string | null;
+}
+
+/** How much of a pool's log is kept. */
+export interface Retention {
+  readonly pool: string;
+  readonly rowsMax: number;
+  /** Entries older than this epoch ms go. */
+  readonly since: number;
+}
+
+export interface Store {
+  /**
+   * Brings the schema up to date, claims the database for this process and reads what survived.
+   * @throws StoreError `damaged`, `newer_schema`, `owned` or `failed`; the database is untouched.
+   */
+  open(): Promise<Snapshot>;
+  /**
+   * Makes the batch durable (power loss too) before it resolves. Applying a batch again, or after
+   * part of it was lost in doubt, does no harm: rows are set or deleted by their id.
+   * @throws StoreError `busy`, `failed` or `lost`.
+   */
+  commit(batch: Batch): Promise<void>;
+  savePool(row: PoolRow): Promise<void>;
+  /** Deletes the pool and its keys. */
+  removePool(name: string): Promise<void>;
+  saveKeys(rows: readonly KeyRow[]): Promise<void>;
+  removeKey(pool: string, id: string): Promise<void>;
+  /** Notes when keys were last used: key id to epoch ms. */
+  touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void>;
+  /** Small named values of the server itself, such as the hash of the admin token. */
+  readValue(name: string): Promise<string | null>;
+  saveValue(name: string, value: string): Promise<void>;
+  readLog(query: LogQuery): Promise<LogPage>;
+  /** Deletes some of what is beyond a bound, in one small step; true where more is left. */
+  pruneLog(retention: Retention): Promise<boolean>;
+  /** The pools that have log entries, deleted ones too. */
+  loggedPools(): Promise<readonly string[]>;
+  /** Resolves when a small write was durable. */
+  probe(): Promise<void>;
+  /** Gives the claim back. Nothing may be called afterwards. */
+  close(): Promise<void>;
+}
+
+/**
+ * `busy`: another process holds the write lock; trying again soon may do. `failed`: the disk is
+ * full, read-only or broken; later may do. `lost`: another server has claimed the database.
+ * `owned`, `damaged`, `newer_schema`: told by {@link Store.open} alone.
+ */
+export type StoreErrorKind =
+  | 'busy'
+  | 'failed'
+  | 'lost'
+  | 'owned'
+  | 'damaged'
+  | 'newer_schema';
+
+export class StoreError extends Error {
+  override name = 'StoreError';
+  readonly kind: StoreErrorKind;
+
+  /** @param message one plain sentence for people. */
+  constructor(kind: StoreErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
