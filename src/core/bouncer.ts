@@ -6,7 +6,7 @@
 import type { Admission, Ask, Refusal } from './admission.ts';
 import { decide } from './admission.ts';
 import { assert } from './assert.ts';
-import { CEILINGS } from './constants.ts';
+import { CEILINGS } from '../ceilings.ts';
 import { makeGovernor } from './governor/governors.ts';
 import type { Lease } from './lease.ts';
 import { renewedDeadlineMs } from './lease.ts';

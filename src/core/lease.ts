@@ -1,7 +1,7 @@
 /**
  * A lease: a holder's right to slots until its deadline. A live lease stands in exactly one pool
- * and in the due heap; once it has ended nothing brings it back. Only `deadlineMs` and `renewals`
- * change in its life, so what is stored of it at the grant stays true.
+ * and in the due heap; once it has ended nothing brings it back. Only its deadline, its
+ * renewals and whether it is live change, so what is stored of it at the grant stays true.
  */
 import type { Start } from './governor/governor.ts';
 
@@ -26,6 +26,8 @@ export interface Lease {
   /** What the governor wants to know of the start when it ends. */
   readonly start: Start;
   renewals: number;
+  /** Whether it counts against its pool now; set by `Pool.move` alone. */
+  isLive: boolean;
   /** Its place in the due heap; `dueAtMs` is the lease's deadline. */
   dueAtMs: number;
   place: number;

@@ -3,7 +3,7 @@
  * step and tells the host: grant, join, leave, end, and the admit loop that follows every change.
  * The bouncer decides which move an event means.
  */
-import type { Admission, Ask } from './admission.ts';
+import type { Ask, Gauge, Refusal } from './admission.ts';
 import { assert } from './assert.ts';
 import { Due } from './due.ts';
 import type { Lease } from './lease.ts';
@@ -13,12 +13,17 @@ import type { Waiter } from './queue.ts';
 import type { Sequence } from './sequence.ts';
 import { slotsMax } from './settings.ts';
 
+/** How a wait ended. */
+export type Settlement =
+  | { readonly kind: 'granted'; readonly lease: Lease; readonly gauge: Gauge }
+  | Refusal;
+
 /** What the host hears of while the core takes a step; it must not call back into the core. */
 export interface Effects {
   /** A lease began or ended: its stored row is out of date. */
   changed(lease: Lease): void;
   /** A waiter is one no longer. */
-  settled(waiter: Waiter, admission: Admission): void;
+  settled(waiter: Waiter, settlement: Settlement): void;
   /** A lease ran out without a release. */
   lapsed(lease: Lease): void;
 }
@@ -67,6 +72,7 @@ export class Moves {
       requestDeadlineMs,
       start: { sequence: fence, inFlight, tokens: ask.tokens },
       renewals: 0,
+      isLive: false,
       dueAtMs: Infinity,
       place: -1,
     };
@@ -106,9 +112,9 @@ export class Moves {
     this.due.remove(waiter);
   }
 
-  settle(pool: Pool, waiter: Waiter, admission: Admission): void {
+  settle(pool: Pool, waiter: Waiter, settlement: Settlement): void {
     this.leave(pool, waiter);
-    this.#options.effects.settled(waiter, admission);
+    this.#options.effects.settled(waiter, settlement);
   }
 
   /** The end of a waiter's budget. */

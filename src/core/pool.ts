@@ -62,10 +62,12 @@ export class Pool {
     if (to === 'held') {
       assert(!this.#leases.has(lease.slotId), 'a lease begins once');
       this.#leases.set(lease.slotId, lease);
+      lease.isLive = true;
       if (lease.slots > 1) this.#wide.add(lease);
     } else {
       assert(this.#leases.get(lease.slotId) === lease, 'a lease ends once');
       this.#leases.delete(lease.slotId);
+      lease.isLive = false;
       this.#wide.delete(lease);
     }
   }

@@ -1,0 +1,38 @@
+/**
+ * The table of errors: code, HTTP status and the plain sentence that goes with it. A code is never
+ * reused for something else; docs/errors.md lists the same rows, and a test holds both together.
+ */
+export const ERRORS = {
+  invalid_request: { status: 400, sentence: 'The request is not valid.' },
+  unauthorized: { status: 401, sentence: 'A valid key for this pool is wanted.' },
+  forbidden: { status: 403, sentence: 'This address may not call this pool.' },
+  not_found: { status: 404, sentence: 'There is nothing here.' },
+  method_not_allowed: { status: 405, sentence: 'This path takes another method.' },
+  capped: {
+    status: 409,
+    sentence: 'The lease already ends at its request deadline; release it.',
+  },
+  already_exists: { status: 409, sentence: 'A pool of this name exists already.' },
+  managed_by_config: {
+    status: 409,
+    sentence: 'The configuration file owns this pool; change it there.',
+  },
+  payload_too_large: { status: 413, sentence: 'The body is larger than allowed.' },
+  too_many_requests: { status: 429, sentence: 'The pool cannot take this request now.' },
+  internal: { status: 500, sentence: 'The server failed to answer; its log says more.' },
+  no_upstream: { status: 501, sentence: 'The pool has no upstream to forward to.' },
+  shutting_down: { status: 503, sentence: 'The server is shutting down.' },
+  storage_unavailable: {
+    status: 503,
+    sentence: 'The database does not take writes; nothing was granted.',
+  },
+  queue_timeout: { status: 504, sentence: 'No slot opened within the wait that was asked for.' },
+} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One thing that is wrong with an input: where, and why. */
+export interface Issue {
+  readonly path: string;
+  readonly reason: string;
+}

@@ -1,0 +1,65 @@
+/**
+ * The only place that reads the time. The core's clock is monotonic: it starts at the wall clock's
+ * epoch ms and then only ever runs forward, so that a jump of the wall clock neither ends a live
+ * lease nor keeps a dead one. The wire shows epoch ms: the core's instant plus a shift.
+ */
+
+/** How far the wall clock may drift from what the wire shows before the shift is taken anew. */
+const DRIFT_MS_MAX = 1000;
+/** The longest delay that a timer keeps; a longer one would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Whole ms on the core's clock. */
+  nowMs(): number;
+  /** What to add to an instant of the core's clock for epoch ms. */
+  readonly shiftMs: number;
+  /** Ms with fractions, for measuring short spans. */
+  preciseMs(): number;
+  /** Calls once after `delayMs`, which may be longer than a plain timer can wait. */
+  after(delayMs: number, call: () => void): Timer;
+  /** Calls once this pass of the event loop is over. */
+  soon(call: () => void): void;
+}
+
+export class SystemClock implements Clock {
+  readonly #originMs: number;
+  #shiftMs = 0;
+
+  constructor() {
+    this.#originMs = Date.now() - performance.now();
+  }
+
+  nowMs(): number {
+    return Math.floor(this.#originMs + performance.now());
+  }
+
+  get shiftMs(): number {
+    const wallMs = Date.now();
+    const driftMs = wallMs - (this.#originMs + performance.now() + this.#shiftMs);
+    if (Math.abs(driftMs) > DRIFT_MS_MAX) this.#shiftMs += Math.round(driftMs);
+    return this.#shiftMs;
+  }
+
+  preciseMs(): number {
+    return performance.now();
+  }
+
+  after(delayMs: number, call: () => void): Timer {
+    let timer: ReturnType<typeof setTimeout>;
+    const arm = (restMs: number) => {
+      const waitMs = Math.min(restMs, TIMER_MS_MAX);
+      timer = setTimeout(() => restMs > waitMs ? arm(restMs - waitMs) : call(), waitMs);
+    };
+    arm(Math.max(0, delayMs));
+    return { cancel: () => clearTimeout(timer) };
+  }
+
+  soon(call: () => void): void {
+    setImmediate(call);
+  }
+}

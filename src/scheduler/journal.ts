@@ -1,0 +1,223 @@
+/**
+ * Write-through: memory leads, disk follows, replies last. The journal keeps which leases changed
+ * and writes their current state (a row if live, a deletion if not) in one flush for all who wait,
+ * so flushes coalesce and retry without a question of order. It never tells a grant before the
+ * flush that covers it, and a flush that failed leaves its ids to be written by the next.
+ */
+import type { Lease } from '../core/lease.ts';
+import type { LogEntry } from '../store/entry.ts';
+import type { Batch, LeaseRow, Store } from '../store/store.ts';
+import { StoreError } from '../store/store.ts';
+import type { Clock, Timer } from './clock.ts';
+import { rowOf } from './rows.ts';
+
+/** A flush waits for company until a pass of the event loop brings none, at most so long. */
+const GATHER_MS_MAX = 0.6;
+/** What nobody waits for is durable within this time. */
+const LINGER_MS = 200;
+/** How long a lock held by another process is waited out before the store counts as failing. */
+const BUSY_MS_MAX = 1000;
+const BUSY_RETRY_MS = 10;
+/** How often a failing store is tried again. */
+const PROBE_MS = 250;
+/** Entries that nobody waits for, kept while the store fails; beyond it the oldest go. */
+const ENTRIES_MAX = 10_000;
+
+export interface JournalEvents {
+  /** The store began to fail: the grants of these leases were never told to anyone. */
+  failing(untold: readonly Lease[], error: unknown): void;
+  recovered(): void;
+  /** Another server owns the database now: this one must end. */
+  lost(): void;
+}
+
+interface Covered {
+  readonly lease: Lease;
+  readonly told: (isDurable: boolean) => void;
+}
+
+export class Journal {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #events: JournalEvents;
+  readonly #fence: () => number;
+
+  #dirty = new Map<string, Lease>();
+  /** Leases whose row a flush may have written, and that are live or not yet deleted there. */
+  readonly #stored = new Set<string>();
+  #entries: LogEntry[] = [];
+  #covered: Covered[] = [];
+  #state: 'idle' | 'lingering' | 'gathering' | 'flushing' | 'waiting' | 'closed' = 'idle';
+  #isFailing = false;
+  #timer: Timer | null = null;
+  #busySinceMs = -1;
+  #idle: (() => void)[] = [];
+
+  constructor(
+    store: Store,
+    clock: Clock,
+    options: { events: JournalEvents; fence: () => number },
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#events = options.events;
+    this.#fence = options.fence;
+  }
+
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  /** Takes over leases that are in the store already. */
+  adopt(leases: Iterable<Lease>): void {
+    for (const lease of leases) this.#stored.add(lease.slotId);
+  }
+
+  /** A durable lease began, ended, or means another epoch instant than its row says. */
+  changed(lease: Lease): void {
+    this.#dirty.set(lease.slotId, lease);
+    this.#linger();
+  }
+
+  log(entry: LogEntry): void {
+    this.#entries.push(entry);
+    if (this.#entries.length > ENTRIES_MAX) this.#entries.splice(0, ENTRIES_MAX / 10);
+    this.#linger();
+  }
+
+  /** Resolves once the lease's row is durable (true), or could not be made so (false). */
+  covers(lease: Lease): Promise<boolean> {
+    return new Promise((told) => {
+      this.#covered.push({ lease, told });
+      if (this.#state === 'idle' || this.#state === 'lingering') this.#gather();
+    });
+  }
+
+  /** Resolves when all that was handed over before is durable, or the store fails. */
+  settled(): Promise<void> {
+    return new Promise((done) => {
+      this.#idle.push(done);
+      if (this.#state === 'idle' || this.#state === 'lingering') this.#gather();
+      else if (this.#isFailing || this.#state === 'closed') this.#tellIdle();
+    });
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#state = 'closed';
+  }
+
+  #linger(): void {
+    if (this.#state !== 'idle') return;
+    this.#state = 'lingering';
+    this.#timer = this.#clock.after(LINGER_MS, () => void this.#flush());
+  }
+
+  /** Waits for company: as long as each pass of the event loop brings more, and not too long. */
+  #gather(): void {
+    this.#timer?.cancel();
+    this.#state = 'gathering';
+    const sinceMs = this.#clock.preciseMs();
+    let seen = this.#covered.length;
+    const look = () => {
+      if (this.#state !== 'gathering') return;
+      const isQuiet = this.#covered.length === seen;
+      if (isQuiet || this.#clock.preciseMs() - sinceMs >= GATHER_MS_MAX) return void this.#flush();
+      seen = this.#covered.length;
+      this.#clock.soon(look);
+    };
+    this.#clock.soon(look);
+  }
+
+  async #flush(): Promise<void> {
+    this.#state = 'flushing';
+    const dirty = this.#dirty;
+    const entries = this.#entries;
+    const covered = this.#covered;
+    const idle = this.#idle;
+    this.#dirty = new Map();
+    this.#entries = [];
+    this.#covered = [];
+    this.#idle = [];
+    try {
+      await this.#store.commit(this.#batch(dirty, entries));
+    } catch (error) {
+      // What came in meanwhile is newer than what the failed flush held.
+      for (const [slotId, lease] of this.#dirty) dirty.set(slotId, lease);
+      this.#dirty = dirty;
+      this.#entries = entries.concat(this.#entries);
+      this.#covered = covered.concat(this.#covered);
+      this.#idle = idle.concat(this.#idle);
+      return this.#failed(error);
+    }
+    this.#busySinceMs = -1;
+    for (const lease of dirty.values()) {
+      if (!lease.isLive) this.#stored.delete(lease.slotId);
+    }
+    this.#state = 'idle';
+    for (const { told } of covered) told(true);
+    for (const done of idle) done();
+    if (this.#isFailing) {
+      this.#isFailing = false;
+      this.#events.recovered();
+    }
+    if (this.#state !== 'idle') return;
+    if (this.#covered.length > 0 || this.#idle.length > 0) this.#gather();
+    else if (this.#dirty.size > 0 || this.#entries.length > 0) this.#linger();
+  }
+
+  #batch(dirty: ReadonlyMap<string, Lease>, entries: readonly LogEntry[]): Batch {
+    const leases: LeaseRow[] = [];
+    const ended: string[] = [];
+    const shiftMs = this.#clock.shiftMs;
+    for (const lease of dirty.values()) {
+      if (lease.isLive) {
+        leases.push(rowOf(lease, shiftMs));
+        this.#stored.add(lease.slotId);
+      } else if (this.#stored.has(lease.slotId)) ended.push(lease.slotId);
+    }
+    return { leases, ended, entries, fence: this.#fence() };
+  }
+
+  #failed(error: unknown): void {
+    const kind = error instanceof StoreError ? error.kind : 'failed';
+    if (kind === 'lost') {
+      this.#state = 'closed';
+      this.#events.lost();
+      return;
+    }
+    this.#state = 'waiting';
+    if (kind === 'busy' && !this.#isFailing) {
+      const nowMs = this.#clock.nowMs();
+      if (this.#busySinceMs < 0) this.#busySinceMs = nowMs;
+      if (nowMs - this.#busySinceMs < BUSY_MS_MAX) {
+        this.#timer = this.#clock.after(BUSY_RETRY_MS, () => void this.#flush());
+        return;
+      }
+    }
+    this.#busySinceMs = -1;
+    this.#timer = this.#clock.after(PROBE_MS, () => void this.#flush());
+    this.#giveUp(error);
+  }
+
+  /** Tells all who wait that nothing was made durable; their grants leave no trace in the log. */
+  #giveUp(error: unknown): void {
+    const covered = this.#covered;
+    this.#covered = [];
+    const untold = new Set(covered.map(({ lease }) => lease.attempt));
+    this.#entries = this.#entries.filter((entry) => !untold.has(entry.id));
+    const isNews = !this.#isFailing;
+    this.#isFailing = true;
+    if (isNews || covered.length > 0) {
+      this.#events.failing(covered.map(({ lease }) => lease), error);
+    }
+    for (const { told } of covered) told(false);
+    this.#tellIdle();
+  }
+
+  #tellIdle(): void {
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const done of idle) done();
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * A lease as a row, and a row as a lease again. Rows hold epoch ms; a lease holds instants of the
+ * core's clock. Both directions stand here so that they cannot drift apart.
+ */
+import type { Lease } from '../core/lease.ts';
+import type { LeaseRow } from '../store/store.ts';
+
+export function rowOf(lease: Lease, shiftMs: number): LeaseRow {
+  return {
+    slotId: lease.slotId,
+    pool: lease.pool,
+    slots: lease.slots,
+    fence: lease.fence,
+    attempt: lease.attempt,
+    keyId: lease.keyId,
+    holder: lease.holder,
+    grantedAt: lease.grantedAtMs + shiftMs,
+    termMs: lease.termMs,
+    requestDeadline: lease.requestDeadlineMs + shiftMs,
+    inFlight: lease.start.inFlight,
+    tokens: lease.start.tokens,
+  };
+}
+
+/**
+ * A stored lease as it goes on after a start at `nowMs`, when wire and core agree. It gets a whole
+ * term from the start on: while the server was down nobody could renew.
+ */
+export function restored(row: LeaseRow, nowMs: number): Lease {
+  // A wall clock that was set back while the server was down must not lengthen a lease's life.
+  const lifeMs = row.requestDeadline - row.grantedAt;
+  const requestDeadlineMs = Math.min(row.requestDeadline, nowMs + lifeMs);
+  return {
+    kind: 'lease',
+    slotId: row.slotId,
+    pool: row.pool,
+    door: 'lock',
+    slots: row.slots,
+    fence: row.fence,
+    attempt: row.attempt,
+    keyId: row.keyId,
+    holder: row.holder,
+    grantedAtMs: Math.min(row.grantedAt, nowMs),
+    termMs: row.termMs,
+    requestDeadlineMs,
+    start: { sequence: row.fence, inFlight: row.inFlight, tokens: row.tokens },
+    renewals: 0,
+    isLive: false,
+    dueAtMs: Math.min(nowMs + row.termMs, requestDeadlineMs),
+    place: -1,
+  };
+}

@@ -1,0 +1,317 @@
+/**
+ * The thin host of the core: gives each event its instant, keeps one timer for all that is due,
+ * turns waits into promises, and holds every grant's answer back until it is durable. It decides
+ * nothing that the core decides.
+ */
+import type { Ask, Gauge } from '../core/admission.ts';
+import { Bouncer } from '../core/bouncer.ts';
+import type { Renewal } from '../core/bouncer.ts';
+import type { Settlement } from '../core/moves.ts';
+import type { Lease } from '../core/lease.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { Pause, Pool } from '../core/pool.ts';
+import type { Waiter } from '../core/queue.ts';
+import { Sequence } from '../core/sequence.ts';
+import type { PoolSettings } from '../core/settings.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { LeaseRow, Store } from '../store/store.ts';
+import { AccessLog } from './access_log.ts';
+import type { Clock, Timer } from './clock.ts';
+import { Journal } from './journal.ts';
+import { restored } from './rows.ts';
+import { slotIds } from './slot_id.ts';
+import type { Caller, Refused, Verdict } from './verdict.ts';
+import { entryOf, refusedBy } from './verdict.ts';
+
+export interface SchedulerOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** The highest fence and attempt number that the database knows. */
+  readonly fence: number;
+  readonly attempt: number;
+  readonly mint?: () => string;
+  readonly events: SchedulerEvents;
+}
+
+/** What the process hears of. */
+export interface SchedulerEvents {
+  lapsed(lease: Lease): void;
+  storeFailing(error: unknown): void;
+  storeRecovered(): void;
+  /** Another server owns the database: end with exit code 3. */
+  storeLost(): void;
+  /** The core broke an invariant: end, the restart recovers. */
+  broken(error: unknown): void;
+}
+
+/** One acquire on its way: what it asks, and how to hear that its caller is gone. */
+export interface Attempt extends Ask, Caller {
+  /** Asked only for an acquire that waits, since touching a request's signal is dear. */
+  readonly signal: () => AbortSignal | undefined;
+}
+
+interface Waiting {
+  readonly attempt: Attempt;
+  readonly tell: (verdict: Verdict | Promise<Verdict>) => void;
+}
+
+export class Scheduler {
+  readonly clock: Clock;
+  readonly log: AccessLog;
+  readonly journal: Journal;
+  readonly #bouncer: Bouncer;
+  readonly #attempts: Sequence;
+  readonly #events: SchedulerEvents;
+  readonly #waiting = new Map<Waiter, Waiting>();
+  #timer: Timer | null = null;
+  #timerAtMs = Infinity;
+  #isDraining = false;
+
+  constructor(options: SchedulerOptions) {
+    const { store, clock, events } = options;
+    this.clock = clock;
+    this.#events = events;
+    const fences = new Sequence(options.fence);
+    this.#attempts = new Sequence(options.attempt);
+    this.#bouncer = new Bouncer({
+      fences,
+      mint: options.mint ?? slotIds(),
+      effects: {
+        changed: (lease) => lease.door === 'lock' && this.journal.changed(lease),
+        settled: (waiter, admission) => this.#settled(waiter, admission),
+        lapsed: (lease) => events.lapsed(lease),
+      },
+    });
+    this.journal = new Journal(store, clock, {
+      fence: () => fences.last,
+      events: {
+        failing: (untold, error) => this.#failing(untold, error),
+        recovered: () => this.#recovered(),
+        lost: () => events.storeLost(),
+      },
+    });
+    this.log = new AccessLog(this.journal, clock);
+  }
+
+  get pools(): ReadonlyMap<string, Pool> {
+    return this.#bouncer.pools;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** A fresh id for the access log. */
+  nextAttempt(): string {
+    return this.#attempts.next(this.clock.nowMs()).toString(36);
+  }
+
+  /** Puts back what the database kept: while the server was down nobody could renew. */
+  restore(rows: readonly LeaseRow[]): void {
+    const nowMs = this.clock.nowMs();
+    const leases = rows.map((row) => restored(row, nowMs));
+    this.journal.adopt(leases);
+    this.#turn((_) => {
+      for (const lease of leases) this.#bouncer.restore(lease);
+    });
+  }
+
+  /** Answers once the grant is durable, the refusal is sure, or the wait is over. */
+  acquire(pool: Pool, attempt: Attempt): Promise<Verdict> {
+    const code = this.#closedWith();
+    if (code !== null) return Promise.resolve(this.#refuse(pool, attempt, code));
+    return this.#turn((nowMs) => {
+      const admission = this.#bouncer.acquire(nowMs, pool, attempt);
+      switch (admission.kind) {
+        case 'granted':
+          return this.#grant(attempt, { ...admission, queuedMs: 0 });
+        case 'queued':
+          return this.#wait(admission.waiter, attempt);
+        default:
+          return Promise.resolve(this.#conclude(pool.name, attempt, refusedBy(admission, 0)));
+      }
+    });
+  }
+
+  renew(pool: Pool, slotId: string): Renewal {
+    return this.#turn((nowMs) => this.#bouncer.renew(nowMs, pool, slotId));
+  }
+
+  release(pool: Pool, slotId: string, outcome: Outcome): boolean {
+    return this.#turn((nowMs) => this.#bouncer.release(nowMs, pool, { slotId, outcome }));
+  }
+
+  /** Takes a slot back from its holder, by the id of the attempt that got it. */
+  takeBack(pool: Pool, ref: string): boolean {
+    for (const lease of pool.leases.values()) {
+      if (lease.attempt === ref) return this.release(pool, lease.slotId, { kind: 'unknown' });
+    }
+    return false;
+  }
+
+  configure(name: string, settings: PoolSettings): Pool {
+    return this.#turn((nowMs) => this.#bouncer.configure(nowMs, name, settings));
+  }
+
+  remove(name: string): void {
+    this.#turn((_) => this.#bouncer.remove(name));
+  }
+
+  setPause(pool: Pool, pause: Pause | null): void {
+    this.#turn((nowMs) => this.#bouncer.setPause(nowMs, pool, pause));
+  }
+
+  /** Grants nothing from now on, and refuses all who wait. Renew and release go on. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#bouncer.freeze();
+    for (const [waiter, { attempt, tell }] of [...this.#waiting]) {
+      this.#waiting.delete(waiter);
+      const pool = this.pools.get(waiter.pool) as Pool;
+      const queuedMs = this.clock.nowMs() - waiter.joinedAtMs;
+      this.#turn((nowMs) => this.#bouncer.withdraw(nowMs, waiter));
+      const refused = { kind: 'refused', code: 'shutting_down', gauge: pool.gauge } as const;
+      tell(this.#conclude(pool.name, attempt, { ...refused, queuedMs }));
+    }
+  }
+
+  /** Ends all timers. The journal must be settled before. */
+  close(): void {
+    this.#timer?.cancel();
+    this.journal.close();
+  }
+
+  /** Rewrites every stored lease after the wire's clock was shifted. */
+  restamp(): void {
+    for (const pool of this.pools.values()) {
+      for (const lease of pool.leases.values()) {
+        if (lease.door === 'lock') this.journal.changed(lease);
+      }
+    }
+  }
+
+  /** One step: all that is due comes first, so that no answer depends on when a timer fired. */
+  #turn<T>(step: (nowMs: number) => T): T {
+    try {
+      const nowMs = this.clock.nowMs();
+      this.#bouncer.advance(nowMs);
+      return step(nowMs);
+    } catch (error) {
+      this.#events.broken(error);
+      throw error;
+    } finally {
+      this.#arm();
+    }
+  }
+
+  /** Keeps the one timer at the earliest instant; one that fires too early finds nothing to do. */
+  #arm(): void {
+    const dueAtMs = this.#bouncer.dueAtMs;
+    if (dueAtMs >= this.#timerAtMs) return;
+    this.#timer?.cancel();
+    this.#timerAtMs = dueAtMs;
+    this.#timer = this.clock.after(dueAtMs - this.clock.nowMs(), () => {
+      this.#timerAtMs = Infinity;
+      this.#turn(() => {});
+    });
+  }
+
+  /** Why nobody is admitted now, if so. */
+  #closedWith(): ErrorCode | null {
+    if (this.#isDraining) return 'shutting_down';
+    return this.journal.isFailing ? 'storage_unavailable' : null;
+  }
+
+  #refuse(pool: Pool, attempt: Attempt, code: ErrorCode): Refused {
+    return this.#conclude(pool.name, attempt, {
+      kind: 'refused',
+      code,
+      gauge: pool.gauge,
+      queuedMs: 0,
+    });
+  }
+
+  /** Notes a refusal in the log, and gives it back. */
+  #conclude(pool: string, attempt: Attempt, refused: Refused): Refused {
+    const at = this.clock.nowMs() + this.clock.shiftMs;
+    this.log.refuse(entryOf(refused, attempt, { pool, at }));
+    return refused;
+  }
+
+  async #grant(
+    attempt: Attempt,
+    grant: { lease: Lease; gauge: Gauge; queuedMs: number },
+  ): Promise<Verdict> {
+    const { lease, gauge, queuedMs } = grant;
+    const granted: Verdict = { kind: 'granted', lease, gauge, queuedMs };
+    if (lease.door === 'proxy') return granted;
+    const at = lease.grantedAtMs + this.clock.shiftMs;
+    this.log.grant(entryOf(granted, attempt, { pool: lease.pool, at }));
+    if (await this.journal.covers(lease)) return granted;
+    return this.#conclude(lease.pool, attempt, {
+      kind: 'refused',
+      code: 'storage_unavailable',
+      gauge,
+      queuedMs,
+    });
+  }
+
+  #wait(waiter: Waiter, attempt: Attempt): Promise<Verdict> {
+    return new Promise((resolve) => {
+      const signal = attempt.signal();
+      const withdraw = () => this.#withdraw(waiter);
+      const tell = (verdict: Verdict | Promise<Verdict>) => {
+        signal?.removeEventListener('abort', withdraw);
+        resolve(verdict);
+      };
+      this.#waiting.set(waiter, { attempt, tell });
+      signal?.addEventListener('abort', withdraw);
+      if (signal?.aborted) withdraw();
+    });
+  }
+
+  /** The caller of a waiter is gone: nobody hears the verdict, only the log. */
+  #withdraw(waiter: Waiter): void {
+    const waiting = this.#waiting.get(waiter);
+    if (waiting === undefined) return;
+    this.#waiting.delete(waiter);
+    this.#turn((nowMs) => this.#bouncer.withdraw(nowMs, waiter));
+    const nowMs = this.clock.nowMs();
+    const pool = this.pools.get(waiter.pool) as Pool;
+    const gone = { kind: 'refused', code: 'queue_timeout', gauge: pool.gauge } as const;
+    const refused: Refused = { ...gone, queuedMs: nowMs - waiter.joinedAtMs };
+    const at = nowMs + this.clock.shiftMs;
+    const entry = entryOf(refused, waiting.attempt, { pool: waiter.pool, at });
+    this.log.refuse({ ...entry, outcome: 'client_gone', status: null });
+    waiting.tell(refused);
+  }
+
+  #settled(waiter: Waiter, admission: Settlement): void {
+    const waiting = this.#waiting.get(waiter);
+    if (waiting === undefined) return;
+    this.#waiting.delete(waiter);
+    const { attempt, tell } = waiting;
+    const queuedMs = this.clock.nowMs() - waiter.joinedAtMs;
+    if (admission.kind === 'granted') {
+      return tell(this.#grant(attempt, { ...admission, queuedMs }));
+    }
+    const refused = refusedBy(admission, queuedMs);
+    const isUnavailable = admission.kind === 'timed_out' && this.journal.isFailing;
+    const code = isUnavailable ? 'storage_unavailable' : refused.code;
+    tell(this.#conclude(waiter.pool, attempt, { ...refused, code }));
+  }
+
+  #failing(untold: readonly Lease[], error: unknown): void {
+    this.#bouncer.freeze();
+    for (const lease of untold) {
+      const pool = this.pools.get(lease.pool);
+      if (pool !== undefined) this.release(pool, lease.slotId, { kind: 'unknown' });
+    }
+    this.#events.storeFailing(error);
+  }
+
+  #recovered(): void {
+    this.#events.storeRecovered();
+    if (!this.#isDraining) this.#turn((nowMs) => this.#bouncer.thaw(nowMs));
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * The shape of every body that comes in, as zod schemas: what is checked, what the types are and
+ * what the documents say come from here. Parsing is all that happens; nothing is looked up.
+ */
+import { z } from 'zod';
+import { CEILINGS } from './ceilings.ts';
+import type { Issue } from './errors.ts';
+
+/** A pool's name is a DNS label, since it is also a host name's first part. */
+export const POOL_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+const whole = (min: number, max: number) => z.int().min(min).max(max);
+/** Any whole number, however large: what is too long is clamped, not refused. */
+const anyWhole = z.number().min(0).refine(Number.isInteger, 'must be a whole number');
+const amount = z.number().min(0);
+/** No control characters, no lone surrogates; counted in characters. */
+const PRINTABLE = /^\P{C}{0,128}$/u;
+const label = z.string().regex(PRINTABLE, 'must be at most 128 printable characters');
+
+/** null counts as absent for each field of a lock body, and unknown fields are ignored. */
+const orAbsent = <T extends z.ZodType>(schema: T) =>
+  schema.nullish().transform((value) => value ?? undefined);
+
+export const AcquireBody = z.object({
+  waitMs: orAbsent(anyWhole),
+  slots: orAbsent(whole(1, 1_000_000)),
+  tokens: orAbsent(z.int().min(0)),
+  holder: orAbsent(label),
+});
+export type AcquireBody = z.infer<typeof AcquireBody>;
+
+const headerValue = z.string().max(CEILINGS.reportHeaderBytes);
+
+/** Rate fields that the caller parsed itself; durations in ms. */
+const RateFields = z.object({
+  limit: orAbsent(amount),
+  remaining: orAbsent(amount),
+  resetMs: orAbsent(amount),
+  windowMs: orAbsent(amount),
+  tokenLimit: orAbsent(amount),
+  tokenRemaining: orAbsent(amount),
+  tokenResetMs: orAbsent(amount),
+  tokenWindowMs: orAbsent(amount),
+  retryAfterMs: orAbsent(amount),
+});
+
+export const ReleaseBody = z.object({
+  status: orAbsent(whole(100, 599)),
+  /** How many 429s the caller saw; true counts as one. */
+  throttled: orAbsent(z.union([anyWhole, z.boolean().transform(Number)])),
+  retryAfterMs: orAbsent(amount),
+  rate: orAbsent(RateFields),
+  headers: orAbsent(
+    z.record(z.string(), z.union([headerValue, z.array(headerValue)])).refine(
+      (headers) => Object.keys(headers).length <= CEILINGS.reportHeaders,
+      `must have at most ${CEILINGS.reportHeaders} names`,
+    ),
+  ),
+  tokens: orAbsent(z.int().min(0)),
+});
+export type ReleaseBody = z.infer<typeof ReleaseBody>;
+
+const Concurrency = z.strictObject({
+  limit: whole(1, 1_000_000).default(10),
+  mode: z.enum(['fixed', 'adaptive']).default('fixed'),
+  min: whole(1, 1_000_000).default(1),
+  max: whole(1, 1_000_000).default(256),
+}).refine(
+  ({ mode, min, limit, max }) => mode === 'fixed' || (min <= limit && limit <= max),
+  'in adaptive mode min <= limit <= max is wanted',
+);
+
+const Lease = z.strictObject({
+  termMs: whole(1_000, 3_600_000).default(30_000),
+  renewIntervalMs: whole(1, 3_600_000).optional(),
+  requestTimeoutMs: whole(1_000, 86_400_000).default(60_000),
+}).transform((lease) => ({
+  ...lease,
+  renewIntervalMs: lease.renewIntervalMs ?? Math.floor(lease.termMs / 3),
+})).refine(({ renewIntervalMs, termMs }) => renewIntervalMs < termMs, {
+  path: ['renewIntervalMs'],
+  message: 'must be less than termMs',
+});
+
+const Rate = z.strictObject({
+  rpm: whole(1, 10_000_000).nullable().default(null),
+  tpm: whole(1, 10_000_000_000).nullable().default(null),
+  burst: whole(1, 10_000_000).nullable().default(null),
+  learn: z.boolean().default(true),
+  kind: z.enum(['auto', 'concurrency', 'rate']).default('auto'),
+  hints: z.record(z.string().max(64), z.string().max(256)).default({}),
+  maxPauseMs: whole(0, 86_400_000).default(300_000),
+});
+
+/** An HTTP header's name, kept in lower case. */
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/).toLowerCase();
+
+const Access = z.strictObject({
+  key: z.strictObject({
+    required: z.boolean().default(true),
+    authorization: z.array(z.enum(['Nthbouncer', 'Bearer', 'Basic'])).max(3)
+      .default(['Nthbouncer']),
+    headers: z.array(headerName).max(8).default([]),
+  }).prefault({}),
+  // A policy that this version does not enforce must be refused, not ignored.
+  ip: z.strictObject({
+    allow: z.array(z.string()).max(0).default([]),
+    deny: z.array(z.string()).max(0).default([]),
+  }).prefault({}),
+  hmac: z.null().default(null),
+  jwt: z.null().default(null),
+  cloudflareAccess: z.null().default(null),
+});
+
+const settings = {
+  concurrency: Concurrency.prefault({}),
+  queue: z.strictObject({
+    maxDepth: whole(0, CEILINGS.waiters).default(1_000),
+    timeoutMs: whole(0, 3_600_000).default(30_000),
+  }).prefault({}),
+  lease: Lease.prefault({}),
+  rate: Rate.prefault({}),
+  access: Access.prefault({}),
+  upstream: z.null().default(null),
+  log: z.strictObject({
+    retentionDays: whole(1, 3_650).default(30),
+    rowsMax: whole(0, 100_000_000).default(1_000_000),
+  }).prefault({}),
+};
+
+/** A pool as the admin API and the configuration file have it. */
+export const PoolSpec = z.strictObject({
+  name: z.string().regex(POOL_NAME, 'must be 1 to 63 of a-z, 0-9 and inner hyphens'),
+  ...settings,
+});
+export type PoolSpec = z.infer<typeof PoolSpec>;
+
+const epochMs = z.int().min(0);
+
+export const KeyBody = z.strictObject({
+  name: z.string().min(1).regex(PRINTABLE, 'must be at most 128 printable characters'),
+  expiresAt: epochMs.nullish().transform((value) => value ?? null),
+});
+
+export const PauseBody = z.strictObject({
+  untilMs: epochMs.nullish().transform((value) => value ?? null),
+  reason: label.nullish().transform((value) => value ?? null),
+});
+
+/** A number in a query string. */
+const digits = z.string().regex(/^\d{1,16}$/, 'must be a whole number').transform(Number);
+
+export const LogParams = z.object({
+  limit: digits.pipe(whole(1, 1_000)).default(100),
+  cursor: z.string().max(64).optional(),
+  outcome: z.string().max(64).optional(),
+  since: digits.optional(),
+  until: digits.optional(),
+});
+
+/** What is wrong, one issue a field, in the words of the schema. */
+export function issuesOf(error: z.ZodError): Issue[] {
+  return error.issues.slice(0, 20).map((issue) => ({
+    path: issue.path.map(String).join('.'),
+    reason: issue.message,
+  }));
+}
