@@ -3,7 +3,7 @@
  * every change the admit loop runs until it admits nothing. Pure: instants come in, fresh slot ids
  * and fences come from what it was made with, and what happened goes out through `Effects`.
  */
-import type { Admission, Ask, Refusal } from './admission.ts';
+import type { Admission, Ask } from './admission.ts';
 import { decide } from './admission.ts';
 import { assert } from './assert.ts';
 import { CEILINGS } from '../ceilings.ts';
@@ -124,13 +124,6 @@ export class Bouncer {
     const pool = this.#poolOf(waiter);
     this.#moves.leave(pool, waiter);
     this.#moves.admit(pool, nowMs);
-  }
-
-  /** Refuses every waiter of the server with what `refusal` makes of its pool. */
-  refuseWaiters(refusal: (pool: Pool) => Refusal): void {
-    for (const pool of this.#pools.values()) {
-      for (const waiter of pool.queue) this.#moves.settle(pool, waiter, refusal(pool));
-    }
   }
 
   /** An operator's pause (null: resumed). Waiters keep their place unless it outlasts them. */

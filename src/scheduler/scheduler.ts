@@ -3,7 +3,7 @@
  * turns waits into promises, and holds every grant's answer back until it is durable. It decides
  * nothing that the core decides.
  */
-import type { Ask, Gauge } from '../core/admission.ts';
+import type { Gauge } from '../core/admission.ts';
 import { Bouncer } from '../core/bouncer.ts';
 import type { Renewal } from '../core/bouncer.ts';
 import type { Settlement } from '../core/moves.ts';
@@ -17,11 +17,14 @@ import type { ErrorCode } from '../errors.ts';
 import type { LeaseRow, Store } from '../store/store.ts';
 import { AccessLog } from './access_log.ts';
 import type { Clock, Timer } from './clock.ts';
+import { Empties } from './empties.ts';
 import { Journal } from './journal.ts';
 import { restored } from './rows.ts';
 import { slotIds } from './slot_id.ts';
-import type { Caller, Refused, Verdict } from './verdict.ts';
+import type { Refused, Verdict } from './verdict.ts';
 import { entryOf, refusedBy } from './verdict.ts';
+import type { Attempt } from './waiters.ts';
+import { Waiters } from './waiters.ts';
 
 export interface SchedulerOptions {
   readonly store: Store;
@@ -44,17 +47,6 @@ export interface SchedulerEvents {
   broken(error: unknown): void;
 }
 
-/** One acquire on its way: what it asks, and how to hear that its caller is gone. */
-export interface Attempt extends Ask, Caller {
-  /** Asked only for an acquire that waits, since touching a request's signal is dear. */
-  readonly signal: () => AbortSignal | undefined;
-}
-
-interface Waiting {
-  readonly attempt: Attempt;
-  readonly tell: (verdict: Verdict | Promise<Verdict>) => void;
-}
-
 export class Scheduler {
   readonly clock: Clock;
   readonly log: AccessLog;
@@ -62,7 +54,8 @@ export class Scheduler {
   readonly #bouncer: Bouncer;
   readonly #attempts: Sequence;
   readonly #events: SchedulerEvents;
-  readonly #waiting = new Map<Waiter, Waiting>();
+  readonly #waiters = new Waiters();
+  readonly #empties = new Empties();
   #timer: Timer | null = null;
   #timerAtMs = Infinity;
   #isDraining = false;
@@ -77,7 +70,7 @@ export class Scheduler {
       fences,
       mint: options.mint ?? slotIds(),
       effects: {
-        changed: (lease) => lease.door === 'lock' && this.journal.changed(lease),
+        changed: (lease) => this.#changed(lease),
         settled: (waiter, admission) => this.#settled(waiter, admission),
         lapsed: (lease) => events.lapsed(lease),
       },
@@ -126,7 +119,7 @@ export class Scheduler {
         case 'granted':
           return this.#grant(attempt, { ...admission, queuedMs: 0 });
         case 'queued':
-          return this.#wait(admission.waiter, attempt);
+          return this.#waiters.wait(admission.waiter, attempt, (w) => this.#withdraw(w));
         default:
           return Promise.resolve(this.#conclude(pool.name, attempt, refusedBy(admission, 0)));
       }
@@ -165,14 +158,23 @@ export class Scheduler {
   drain(): void {
     this.#isDraining = true;
     this.#bouncer.freeze();
-    for (const [waiter, { attempt, tell }] of [...this.#waiting]) {
-      this.#waiting.delete(waiter);
-      const pool = this.pools.get(waiter.pool) as Pool;
-      const queuedMs = this.clock.nowMs() - waiter.joinedAtMs;
-      this.#turn((nowMs) => this.#bouncer.withdraw(nowMs, waiter));
-      const refused = { kind: 'refused', code: 'shutting_down', gauge: pool.gauge } as const;
-      tell(this.#conclude(pool.name, attempt, { ...refused, queuedMs }));
+    this.dismiss('shutting_down', () => true);
+  }
+
+  /** Refuses with `code` all who wait and meet the condition. */
+  dismiss(code: ErrorCode, isMeant: (waiter: Waiter) => boolean): void {
+    for (const waiter of this.#waiters.all().filter(isMeant)) {
+      const waiting = this.#waiters.take(waiter);
+      if (waiting === undefined) continue;
+      const { pool, queuedMs } = this.#leave(waiter);
+      const refused = { kind: 'refused', code, gauge: pool.gauge, queuedMs } as const;
+      waiting.tell(this.#conclude(pool.name, waiting.attempt, refused));
     }
+  }
+
+  /** Resolves when the pool holds no lease, or the signal says that nobody asks any more. */
+  whenEmpty(pool: Pool, signal: AbortSignal): Promise<void> {
+    return this.#empties.wait(pool, signal);
   }
 
   /** Ends all timers. The journal must be settled before. */
@@ -256,40 +258,30 @@ export class Scheduler {
     });
   }
 
-  #wait(waiter: Waiter, attempt: Attempt): Promise<Verdict> {
-    return new Promise((resolve) => {
-      const signal = attempt.signal();
-      const withdraw = () => this.#withdraw(waiter);
-      const tell = (verdict: Verdict | Promise<Verdict>) => {
-        signal?.removeEventListener('abort', withdraw);
-        resolve(verdict);
-      };
-      this.#waiting.set(waiter, { attempt, tell });
-      signal?.addEventListener('abort', withdraw);
-      if (signal?.aborted) withdraw();
-    });
-  }
-
   /** The caller of a waiter is gone: nobody hears the verdict, only the log. */
   #withdraw(waiter: Waiter): void {
-    const waiting = this.#waiting.get(waiter);
+    const waiting = this.#waiters.take(waiter);
     if (waiting === undefined) return;
-    this.#waiting.delete(waiter);
-    this.#turn((nowMs) => this.#bouncer.withdraw(nowMs, waiter));
-    const nowMs = this.clock.nowMs();
-    const pool = this.pools.get(waiter.pool) as Pool;
+    const { pool, queuedMs } = this.#leave(waiter);
     const gone = { kind: 'refused', code: 'queue_timeout', gauge: pool.gauge } as const;
-    const refused: Refused = { ...gone, queuedMs: nowMs - waiter.joinedAtMs };
-    const at = nowMs + this.clock.shiftMs;
-    const entry = entryOf(refused, waiting.attempt, { pool: waiter.pool, at });
+    const refused: Refused = { ...gone, queuedMs };
+    const at = this.clock.nowMs() + this.clock.shiftMs;
+    const entry = entryOf(refused, waiting.attempt, { pool: pool.name, at });
     this.log.refuse({ ...entry, outcome: 'client_gone', status: null });
     waiting.tell(refused);
   }
 
+  #leave(waiter: Waiter): { pool: Pool; queuedMs: number } {
+    const pool = this.pools.get(waiter.pool) as Pool;
+    return this.#turn((nowMs) => {
+      this.#bouncer.withdraw(nowMs, waiter);
+      return { pool, queuedMs: nowMs - waiter.joinedAtMs };
+    });
+  }
+
   #settled(waiter: Waiter, admission: Settlement): void {
-    const waiting = this.#waiting.get(waiter);
+    const waiting = this.#waiters.take(waiter);
     if (waiting === undefined) return;
-    this.#waiting.delete(waiter);
     const { attempt, tell } = waiting;
     const queuedMs = this.clock.nowMs() - waiter.joinedAtMs;
     if (admission.kind === 'granted') {
@@ -299,6 +291,11 @@ export class Scheduler {
     const isUnavailable = admission.kind === 'timed_out' && this.journal.isFailing;
     const code = isUnavailable ? 'storage_unavailable' : refused.code;
     tell(this.#conclude(waiter.pool, attempt, { ...refused, code }));
+  }
+
+  #changed(lease: Lease): void {
+    if (lease.door === 'lock') this.journal.changed(lease);
+    if (!lease.isLive) this.#empties.look(this.pools.get(lease.pool));
   }
 
   #failing(untold: readonly Lease[], error: unknown): void {

@@ -64,6 +64,8 @@ export interface Snapshot {
   readonly fence: number;
   /** The highest number that an attempt's id was made of; 0 in a new database. */
   readonly attempt: number;
+  /** The schema's version, for people to see. */
+  readonly schema: string;
   /** Whether the database was new. */
   readonly isNew: boolean;
 }
@@ -107,6 +109,8 @@ export interface Store {
    * @throws StoreError `busy`, `failed` or `lost`.
    */
   commit(batch: Batch): Promise<void>;
+  /** Moves what commits appended to where it is read from; does nothing where there is nothing. */
+  fold(): Promise<void>;
   savePool(row: PoolRow): Promise<void>;
   /** Deletes the pool and its keys. */
   removePool(name: string): Promise<void>;

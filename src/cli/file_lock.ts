@@ -1,0 +1,19 @@
+/**
+ * The lock that makes one process the owner of a local database: an operating system's lock on a
+ * file beside it. It ends with the process, however that ends, so a restart after kill -9 need not
+ * wait for anything.
+ */
+const PATIENCE_MS = 500;
+
+/** Takes the lock for the life of the process; false where another process holds it. */
+export async function lockFile(path: string): Promise<boolean> {
+  const file = await Deno.open(path, { create: true, write: true, mode: 0o600 });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), PATIENCE_MS);
+  });
+  const isHeld = await Promise.race([file.lock(true).then(() => true), late]);
+  clearTimeout(timer);
+  // The file stays open: closing it would give the lock back.
+  return isHeld;
+}

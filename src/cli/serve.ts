@@ -1,0 +1,172 @@
+/**
+ * `nthbouncer serve`, the one place where a server is put together: settings, database, scheduler,
+ * HTTP and signals. It checks everything that can be checked before it touches anything.
+ */
+import { makeApp } from '../http/app.ts';
+import type { Server } from '../http/server.ts';
+import type { ServeSettings } from '../config.ts';
+import { log, messageOf, startLog } from '../log.ts';
+import { SystemClock } from '../scheduler/clock.ts';
+import { Deadlines } from '../scheduler/deadlines.ts';
+import { Directory } from '../scheduler/directory.ts';
+import { Housekeeping } from '../scheduler/housekeeping.ts';
+import type { SchedulerEvents } from '../scheduler/scheduler.ts';
+import { Scheduler } from '../scheduler/scheduler.ts';
+import { VERSION } from '../version.ts';
+import { adminHashOfEnvironment, adminHashOfStore } from './admin_secret.ts';
+import type { Command } from './command.ts';
+import { EXIT, print, printError, Stop } from './command.ts';
+import type { Database } from './database.ts';
+import { openDatabase } from './database.ts';
+import { firstStart } from './first_start.ts';
+import { Listener, readTls } from './listener.ts';
+import type { FilePool } from './pool_file.ts';
+import { applyPoolFile, PoolFileError, readPoolFile } from './pool_file.ts';
+import { addSettings, serveSettings } from './settings.ts';
+
+export const serveCommand: Command = {
+  add: (program) => {
+    const command = program.command('serve').description('run the server');
+    addSettings(command, [
+      'host',
+      'port',
+      'db',
+      'baseDomain',
+      'config',
+      'tlsCert',
+      'tlsKey',
+      'drainMs',
+    ]).action((options: Record<string, unknown>) => serve(serveSettings(options)));
+  },
+};
+
+const events: SchedulerEvents = {
+  lapsed: ({ pool, attempt }) => log.warn('{pool}: slot {attempt} lapsed', { pool, attempt }),
+  storeFailing: (error) => {
+    log.error('the database does not take writes: {reason}', { reason: messageOf(error) });
+  },
+  storeRecovered: () => log.info('the database takes writes again'),
+  storeLost: () => {
+    printError('nthbouncer: another server has taken over the database');
+    Deno.exit(EXIT.owned);
+  },
+  broken: (error) => {
+    printError(`nthbouncer: ${messageOf(error)}`);
+    Deno.exit(EXIT.failed);
+  },
+};
+
+async function serve(settings: ServeSettings): Promise<void> {
+  const environmentHash = adminHashOfEnvironment();
+  const pools = await poolsOf(settings);
+  const tls = await readTls(settings);
+  startLog((line) => printError(line.trimEnd()));
+  const database = await openDatabase(settings.db);
+  try {
+    await run(settings, { ...database, environmentHash, pools, tls });
+  } catch (error) {
+    await database.store.close().catch(() => {});
+    throw error;
+  }
+}
+
+interface Parts extends Database {
+  readonly environmentHash: string | null;
+  readonly pools: readonly FilePool[] | null;
+  readonly tls: Awaited<ReturnType<typeof readTls>>;
+}
+
+async function run(settings: ServeSettings, parts: Parts): Promise<void> {
+  const { store, snapshot } = parts;
+  const clock = new SystemClock();
+  const { fence, attempt } = snapshot;
+  const scheduler = new Scheduler({ store, clock, fence, attempt, events });
+  const directory = new Directory(store, scheduler);
+  directory.load(snapshot);
+  scheduler.restore(snapshot.leases);
+  if (parts.pools !== null) await applyPoolFile(directory, parts.pools, clock.nowMs());
+  const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
+  const startedAtMs = clock.nowMs();
+  const server: Server = {
+    scheduler,
+    directory,
+    store,
+    deadlines: new Deadlines(clock),
+    adminHash: parts.environmentHash ?? await adminHashOfStore(store, settings.db),
+    baseDomain: settings.baseDomain,
+    describe: () => ({
+      version: VERSION,
+      runtime: `deno ${Deno.version.deno}`,
+      schema: snapshot.schema,
+      uptimeMs: clock.nowMs() - startedAtMs,
+    }),
+  };
+  const housekeeping = new Housekeeping(store, scheduler, directory);
+  const listener = new Listener(settings, makeApp(server));
+  const origin = listener.open(parts.tls);
+  housekeeping.start();
+  print(`nthbouncer listening on ${origin}`);
+  await first?.(origin);
+  onReload(settings, { directory, listener, clock });
+  await stopSignal();
+  await stop(settings, { server, housekeeping, listener });
+}
+
+/** Refuses who waits, lets what is under way end within the drain time, and makes all durable. */
+async function stop(
+  settings: ServeSettings,
+  parts: { server: Server; housekeeping: Housekeeping; listener: Listener },
+): Promise<void> {
+  const { scheduler, store, deadlines, directory } = parts.server;
+  scheduler.drain();
+  parts.housekeeping.stop();
+  await Promise.race([parts.listener.close(), delay(settings.drainMs), stopSignal()]);
+  deadlines.close();
+  await directory.saveUses().catch(() => {});
+  await scheduler.journal.settled();
+  scheduler.close();
+  await store.close().catch((error) =>
+    log.error('closing: {reason}', { reason: messageOf(error) })
+  );
+  Deno.exit(EXIT.ok);
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((stopped) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      Deno.addSignalListener(signal, () => stopped());
+    }
+  });
+}
+
+function onReload(
+  settings: ServeSettings,
+  parts: { directory: Directory; listener: Listener; clock: SystemClock },
+): void {
+  if (Deno.build.os === 'windows') return;
+  Deno.addSignalListener('SIGHUP', async () => {
+    try {
+      const pools = await poolsOf(settings);
+      const tls = await readTls(settings);
+      if (pools !== null) await applyPoolFile(parts.directory, pools, parts.clock.nowMs());
+      parts.listener.reload(tls);
+      log.info('configuration reloaded');
+    } catch (error) {
+      log.error('configuration not reloaded: {reason}', { reason: messageOf(error) });
+    }
+  });
+}
+
+async function poolsOf({ config }: ServeSettings): Promise<FilePool[] | null> {
+  if (config === undefined) return null;
+  try {
+    return await readPoolFile(config);
+  } catch (error) {
+    if (error instanceof PoolFileError) throw new Stop(EXIT.usage, `--config: ${error.message}`);
+    throw error;
+  }
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}

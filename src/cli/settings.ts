@@ -1,0 +1,35 @@
+/**
+ * Turns the rows of the settings table into options of a command, and what was given into checked
+ * settings. Commander takes a flag before its variable before the default.
+ */
+import type { Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import type { ServeSettings, Setting } from '../config.ts';
+import { SETTINGS } from '../config.ts';
+import { EXIT, Stop } from './command.ts';
+
+export function addSettings(command: Command, names: readonly (keyof typeof SETTINGS)[]): Command {
+  for (const name of names) command.addOption(optionOf(SETTINGS[name]));
+  return command;
+}
+
+function optionOf(setting: Setting): Option {
+  const option = new Option(setting.flag, setting.about)
+    .env(setting.environment)
+    .argParser((text: string) => {
+      const result = setting.schema.safeParse(text);
+      if (result.success) return result.data;
+      throw new InvalidArgumentError(`It ${result.error.issues[0]?.message ?? 'is not right'}.`);
+    });
+  if (setting.fallback === undefined) return option;
+  return option.default(setting.schema.parse(setting.fallback), setting.fallback);
+}
+
+/** The settings as commander read them; checks what hangs together. */
+export function serveSettings(options: Record<string, unknown>): ServeSettings {
+  const settings = options as unknown as ServeSettings;
+  if ((settings.tlsCert === undefined) !== (settings.tlsKey === undefined)) {
+    throw new Stop(EXIT.usage, '--tls-cert and --tls-key go together; one of them is missing');
+  }
+  return settings;
+}

@@ -1,0 +1,101 @@
+/**
+ * The settings of `serve`, one row each: flag, environment variable, default, and what makes a
+ * value right. A flag wins over its variable. The README lists the same rows, and a test holds both
+ * together.
+ */
+import { z } from 'zod';
+
+const host = z.string().regex(/^[A-Za-z0-9._:-]+$/, 'must be an address or a host name');
+const port = z.string().regex(/^\d{1,5}$/, 'must be a whole number').transform(Number)
+  .pipe(z.number().max(65_535, 'must be at most 65535'));
+const path = z.string().min(1, 'must name a file');
+const databaseUrl = z.string().regex(
+  /^(file|libsql|wss?|https?):.+$/,
+  'must be a libSQL URL such as file:./data/nthbouncer.db',
+);
+const domain = z.string().regex(
+  /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/,
+  'must be a domain name',
+);
+const drainMs = z.string().regex(/^\d{1,7}$/, 'must be a whole number of ms').transform(Number)
+  .pipe(z.number().max(3_600_000, 'must be at most 3600000'));
+
+export interface Setting {
+  readonly flag: string;
+  readonly environment: string;
+  /** As a person would type it; undefined: none. */
+  readonly fallback: string | undefined;
+  readonly schema: z.ZodType<string | number, string>;
+  readonly about: string;
+}
+
+export const SETTINGS = {
+  host: {
+    flag: '--host <address>',
+    environment: 'NTHBOUNCER_HOST',
+    fallback: '127.0.0.1',
+    schema: host,
+    about: 'the address to listen on',
+  },
+  port: {
+    flag: '--port <number>',
+    environment: 'NTHBOUNCER_PORT',
+    fallback: '8787',
+    schema: port,
+    about: 'the port to listen on; 0: any free port',
+  },
+  db: {
+    flag: '--db <url>',
+    environment: 'NTHBOUNCER_DB',
+    fallback: 'file:./data/nthbouncer.db',
+    schema: databaseUrl,
+    about: 'the database, any libSQL URL',
+  },
+  baseDomain: {
+    flag: '--base-domain <domain>',
+    environment: 'NTHBOUNCER_BASE_DOMAIN',
+    fallback: 'localhost',
+    schema: domain,
+    about: 'every host one label below it is a pool host',
+  },
+  config: {
+    flag: '--config <file>',
+    environment: 'NTHBOUNCER_CONFIG',
+    fallback: undefined,
+    schema: path,
+    about: 'a JSON file of pools',
+  },
+  tlsCert: {
+    flag: '--tls-cert <file>',
+    environment: 'NTHBOUNCER_TLS_CERT',
+    fallback: undefined,
+    schema: path,
+    about: 'a PEM file with the certificate chain; goes with --tls-key',
+  },
+  tlsKey: {
+    flag: '--tls-key <file>',
+    environment: 'NTHBOUNCER_TLS_KEY',
+    fallback: undefined,
+    schema: path,
+    about: 'a PEM file with the private key; goes with --tls-cert',
+  },
+  drainMs: {
+    flag: '--drain-ms <ms>',
+    environment: 'NTHBOUNCER_DRAIN_MS',
+    fallback: '5000',
+    schema: drainMs,
+    about: 'how long requests under way may take to end at a stop',
+  },
+} as const satisfies Record<string, Setting>;
+
+type Name = keyof typeof SETTINGS;
+type Value<N extends Name> = z.output<(typeof SETTINGS)[N]['schema']>;
+type Optional = { [N in Name]: (typeof SETTINGS)[N]['fallback'] extends string ? never : N }[Name];
+
+/** All settings of `serve`, checked. */
+export type ServeSettings =
+  & { readonly [N in Exclude<Name, Optional>]: Value<N> }
+  & { readonly [N in Optional]?: Value<N> };
+
+/** The shortest admin token that is taken from the environment. */
+export const ADMIN_TOKEN_LENGTH_MIN = 32;

@@ -1,0 +1,28 @@
+/**
+ * The access log of a pool, newest first, in pages.
+ */
+import type { Context } from 'hono';
+import { LogParams } from '../wire.ts';
+import { entryOf, parsed } from './admin_body.ts';
+import type { Route } from './route.ts';
+import type { Server } from './server.ts';
+
+export const logRoutes: readonly Route[] = [
+  { method: 'GET', path: '/admin/api/pools/:pool/log', access: 'admin', answer: showLog },
+];
+
+async function showLog(context: Context, server: Server): Promise<Response> {
+  const { spec } = entryOf(context, server);
+  const { limit, cursor, outcome, since, until } = parsed(LogParams, context.req.query());
+  await server.scheduler.journal.settled();
+  const page = await server.store.readLog({
+    pool: spec.name,
+    limit,
+    ...(cursor === undefined ? {} : { cursor }),
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+  });
+  const entries = page.entries.map(({ proxied, ...entry }) => ({ ...entry, ...proxied }));
+  return context.json({ entries, nextCursor: page.nextCursor });
+}

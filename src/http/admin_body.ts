@@ -1,0 +1,39 @@
+/**
+ * What the administration's routes share: reading a body against its schema, and finding the pool
+ * that a path names. Both throw a fault where they cannot.
+ */
+import type { Context } from 'hono';
+import type { z } from 'zod';
+import { CEILINGS } from '../ceilings.ts';
+import type { Entry } from '../scheduler/directory.ts';
+import { issuesOf } from '../wire.ts';
+import { hasBody, readJson } from './body.ts';
+import { Fault } from './fault.ts';
+import type { Server } from './server.ts';
+
+/** The request's JSON; undefined where it has none. */
+export async function jsonOf(context: Context, { deadlines }: Server): Promise<unknown> {
+  const request = context.req.raw;
+  if (!hasBody(request)) return undefined;
+  const body = await readJson(request, { bytesMax: CEILINGS.adminBodyBytes, deadlines });
+  if (body.kind === 'too_large') throw new Fault('payload_too_large');
+  if (body.kind === 'bad') throw new Fault('invalid_request', { message: body.reason });
+  return body.kind === 'json' ? body.value : undefined;
+}
+
+/** The value as the schema has it. */
+export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issues = issuesOf(result.error);
+  const [first] = issues;
+  const where = first === undefined || first.path === '' ? 'body' : first.path;
+  const message = first === undefined ? undefined : `${where}: ${first.reason}`;
+  throw new Fault('invalid_request', { ...(message ? { message } : {}), more: { issues } });
+}
+
+export function entryOf(context: Context, { directory }: Server): Entry {
+  const entry = directory.get(context.req.param('pool') ?? '');
+  if (entry === undefined) throw new Fault('not_found', { message: 'No pool has this name.' });
+  return entry;
+}

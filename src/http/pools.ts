@@ -1,0 +1,119 @@
+/**
+ * Administration of pools: list, create, read, change by merge, delete, and pause, resume and drain.
+ */
+import type { Context } from 'hono';
+import { mergePatch } from '../merge_patch.ts';
+import { DirectoryFullError } from '../scheduler/directory.ts';
+import type { Entry } from '../scheduler/directory.ts';
+import { PauseBody, PoolSpec } from '../wire.ts';
+import { entryOf, jsonOf, parsed } from './admin_body.ts';
+import { Fault } from './fault.ts';
+import type { Route } from './route.ts';
+import type { Server } from './server.ts';
+import { epochMs } from './server.ts';
+
+export const poolRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/admin/api/pools',
+    access: 'admin',
+    answer: (context, { directory }) =>
+      context.json({ pools: directory.list().map(({ spec }) => spec) }),
+  },
+  { method: 'POST', path: '/admin/api/pools', access: 'admin', answer: createPool },
+  {
+    method: 'GET',
+    path: '/admin/api/pools/:pool',
+    access: 'admin',
+    answer: (context, server) => context.json(entryOf(context, server).spec),
+  },
+  { method: 'PATCH', path: '/admin/api/pools/:pool', access: 'admin', answer: changePool },
+  { method: 'DELETE', path: '/admin/api/pools/:pool', access: 'admin', answer: deletePool },
+  { method: 'POST', path: '/admin/api/pools/:pool/pause', access: 'admin', answer: pausePool },
+  { method: 'POST', path: '/admin/api/pools/:pool/resume', access: 'admin', answer: resumePool },
+  { method: 'POST', path: '/admin/api/pools/:pool/drain', access: 'admin', answer: drainPool },
+];
+
+async function createPool(context: Context, server: Server): Promise<Response> {
+  const spec = parsed(PoolSpec, await jsonOf(context, server));
+  const { directory } = server;
+  const entry = await directory.inTurn(() => {
+    if (directory.get(spec.name) !== undefined) throw new Fault('already_exists');
+    return directory.put(spec).catch(refuseOverCeiling);
+  });
+  return context.json(entry.spec, 201);
+}
+
+async function changePool(context: Context, server: Server): Promise<Response> {
+  const patch = await jsonOf(context, server);
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) {
+    throw new Fault('invalid_request', { message: 'A JSON object of changes is wanted.' });
+  }
+  const { directory } = server;
+  const entry = await directory.inTurn(() => {
+    const known = changeable(entryOf(context, server));
+    const merged = mergePatch(withoutStaleInterval(known.spec, patch), patch);
+    const spec = parsed(PoolSpec, merged);
+    if (spec.name !== known.spec.name) {
+      throw new Fault('invalid_request', { message: 'A pool keeps its name.' });
+    }
+    return directory.put(spec);
+  });
+  return context.json(entry.spec);
+}
+
+/** Where only the term is given, the interval follows from it anew. */
+function withoutStaleInterval(spec: PoolSpec, patch: object): unknown {
+  const lease = (patch as { lease?: unknown }).lease;
+  const isTermAlone = typeof lease === 'object' && lease !== null &&
+    'termMs' in lease && !('renewIntervalMs' in lease);
+  if (!isTermAlone) return spec;
+  const { renewIntervalMs: _, ...rest } = spec.lease;
+  return { ...spec, lease: rest };
+}
+
+async function deletePool(context: Context, server: Server): Promise<Response> {
+  const { directory } = server;
+  await directory.inTurn(() => directory.remove(changeable(entryOf(context, server))));
+  return context.body(null, 204);
+}
+
+async function pausePool(context: Context, server: Server): Promise<Response> {
+  const { untilMs, reason } = parsed(PauseBody, await jsonOf(context, server) ?? {});
+  if (untilMs !== null && untilMs <= epochMs(server)) {
+    throw new Fault('invalid_request', { message: 'untilMs: must lie ahead (epoch ms)' });
+  }
+  const { shiftMs } = server.scheduler.clock;
+  const pause = { untilMs: untilMs === null ? Infinity : untilMs - shiftMs, reason };
+  const { directory } = server;
+  await directory.inTurn(() => directory.setPause(entryOf(context, server), pause));
+  return context.json({ paused: true, untilMs, reason });
+}
+
+async function resumePool(context: Context, server: Server): Promise<Response> {
+  const { directory } = server;
+  await directory.inTurn(() => directory.setPause(entryOf(context, server), null));
+  return context.json({ paused: false });
+}
+
+async function drainPool(context: Context, server: Server): Promise<Response> {
+  const { directory, scheduler } = server;
+  const entry = entryOf(context, server);
+  const pause = { untilMs: Infinity, reason: 'draining' };
+  await directory.inTurn(() => directory.setPause(entry, pause));
+  await scheduler.whenEmpty(entry.pool, context.req.raw.signal);
+  return context.json({ drained: entry.pool.leases.size === 0 });
+}
+
+/** The entry, unless a configuration file owns the pool. */
+export function changeable(entry: Entry): Entry {
+  if (entry.isManaged) throw new Fault('managed_by_config');
+  return entry;
+}
+
+export function refuseOverCeiling(error: unknown): never {
+  if (error instanceof DirectoryFullError) {
+    throw new Fault('invalid_request', { message: error.message });
+  }
+  throw error;
+}

@@ -1,0 +1,16 @@
+/**
+ * A route as a row: where it is, who may call it, and what it does. Access is part of the row and
+ * required by its type, so that no route can be added without saying who it is for.
+ */
+import type { Context } from 'hono';
+import type { Server } from './server.ts';
+
+/** `open`: anybody. `admin`: whoever has the admin token. */
+export type Access = 'open' | 'admin';
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly access: Access;
+  readonly answer: (context: Context, server: Server) => Response | Promise<Response>;
+}

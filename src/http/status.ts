@@ -1,0 +1,104 @@
+/**
+ * What a pool does right now: its gauges, the slots that are held, and who waits. Slots are named by
+ * `ref`, never by their slotId, which is the holder's alone.
+ */
+import type { Context } from 'hono';
+import type { Pool } from '../core/pool.ts';
+import { entryOf } from './admin_body.ts';
+import { Fault } from './fault.ts';
+import type { Route } from './route.ts';
+import type { Server } from './server.ts';
+
+export const statusRoutes: readonly Route[] = [
+  { method: 'GET', path: '/admin/api/pools/:pool/status', access: 'admin', answer: showStatus },
+  { method: 'GET', path: '/admin/api/pools/:pool/slots', access: 'admin', answer: listSlots },
+  {
+    method: 'DELETE',
+    path: '/admin/api/pools/:pool/slots/:ref',
+    access: 'admin',
+    answer: takeBack,
+  },
+  { method: 'GET', path: '/admin/api/pools/:pool/waiters', access: 'admin', answer: listWaiters },
+];
+
+function showStatus(context: Context, server: Server): Response {
+  const { pool, spec } = entryOf(context, server);
+  const { nowMs, shiftMs } = instant(server);
+  const { limit, remaining, queued } = pool.gauge;
+  const pausedUntilMs = pool.pause === null || pool.pause.untilMs <= nowMs
+    ? null
+    : pool.pause.untilMs;
+  return context.json({
+    limit: spec.concurrency.limit,
+    effectiveLimit: limit,
+    inUse: pool.inUse,
+    remaining,
+    queued,
+    oldestWaitMs: oldestMs(nowMs, [...pool.queue].slice(0, 1).map((w) => w.joinedAtMs)),
+    oldestHeldMs: oldestMs(nowMs, [...pool.leases.values()].map((lease) => lease.grantedAtMs)),
+    rpm: spec.rate.rpm,
+    tpm: spec.rate.tpm,
+    paused: pausedUntilMs !== null,
+    pausedUntil: pausedUntilMs === null || pausedUntilMs === Infinity
+      ? null
+      : pausedUntilMs + shiftMs,
+    reason: reasonOf(pool, pausedUntilMs !== null),
+  });
+}
+
+/** Why the pool holds back, in plain words. */
+function reasonOf(pool: Pool, isPaused: boolean): string {
+  if (isPaused) return pool.pause?.reason ? `paused: ${pool.pause.reason}` : 'paused by operator';
+  return pool.gauge.remaining === 0 ? 'all slots are held' : 'open';
+}
+
+function oldestMs(nowMs: number, sinceMs: readonly number[]): number {
+  return sinceMs.reduce((oldest, since) => Math.max(oldest, nowMs - since), 0);
+}
+
+function listSlots(context: Context, server: Server): Response {
+  const { pool } = entryOf(context, server);
+  const { nowMs, shiftMs } = instant(server);
+  const slots = [...pool.leases.values()].map((lease) => ({
+    ref: lease.attempt,
+    kind: lease.door,
+    slots: lease.slots,
+    holder: lease.holder,
+    keyId: lease.keyId,
+    grantedAt: lease.grantedAtMs + shiftMs,
+    ageMs: nowMs - lease.grantedAtMs,
+    renewals: lease.renewals,
+    leaseDeadline: lease.door === 'lock' ? lease.dueAtMs + shiftMs : null,
+    requestDeadline: lease.door === 'lock' ? lease.requestDeadlineMs + shiftMs : null,
+  }));
+  return context.json({ slots });
+}
+
+function takeBack(context: Context, server: Server): Response {
+  const { pool } = entryOf(context, server);
+  if (!server.scheduler.takeBack(pool, context.req.param('ref') ?? '')) {
+    throw new Fault('not_found', { message: 'No held slot of this pool has this ref.' });
+  }
+  return context.body(null, 204);
+}
+
+function listWaiters(context: Context, server: Server): Response {
+  const { pool } = entryOf(context, server);
+  const { nowMs, shiftMs } = instant(server);
+  const waiters = [...pool.queue].map((waiter) => ({
+    id: waiter.ask.attempt,
+    kind: waiter.ask.door,
+    slots: waiter.ask.slots,
+    tokens: waiter.ask.tokens,
+    holder: waiter.ask.holder,
+    keyId: waiter.ask.keyId,
+    since: waiter.joinedAtMs + shiftMs,
+    waitedMs: nowMs - waiter.joinedAtMs,
+    until: waiter.dueAtMs + shiftMs,
+  }));
+  return context.json({ waiters });
+}
+
+function instant({ scheduler: { clock } }: Server): { nowMs: number; shiftMs: number } {
+  return { nowMs: clock.nowMs(), shiftMs: clock.shiftMs };
+}

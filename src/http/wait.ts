@@ -1,0 +1,29 @@
+/**
+ * How long an acquire may wait: the body's `waitMs`, else the header that asks for a wait, unless a
+ * header forbids waiting.
+ */
+const WAIT_HEADER = 'x-nthpool-queue-timeout-ms';
+const NO_QUEUE_HEADER = 'x-nthpool-no-queue';
+const WHOLE = /^\d+$/;
+
+export type Wait =
+  | { readonly kind: 'wait'; readonly waitMs: number }
+  | { readonly kind: 'bad'; readonly reason: string };
+
+interface HeaderSource {
+  get(name: string): string | null;
+}
+
+/** @param fallbackMs the wait where nothing asks for one: 0 for locks. */
+export function waitOf(headers: HeaderSource, bodyMs: number | undefined, fallbackMs = 0): Wait {
+  const asked = headers.get(WAIT_HEADER);
+  if (asked !== null && !WHOLE.test(asked)) {
+    return { kind: 'bad', reason: `${WAIT_HEADER} must be a whole number of ms.` };
+  }
+  const noQueue = headers.get(NO_QUEUE_HEADER);
+  if (noQueue !== null && noQueue !== '0' && noQueue.toLowerCase() !== 'false') {
+    return { kind: 'wait', waitMs: 0 };
+  }
+  const headerMs = asked === null ? fallbackMs : Number(asked);
+  return { kind: 'wait', waitMs: bodyMs ?? headerMs };
+}

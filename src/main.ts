@@ -1,0 +1,30 @@
+/**
+ * The program: reads the command line and runs a command. Whatever goes wrong ends in one line and
+ * an exit code, never in a stack.
+ */
+import { Command, CommanderError } from 'commander';
+import { EXIT, printError, Stop } from './cli/command.ts';
+import { COMMANDS } from './cli/commands.ts';
+import { messageOf } from './log.ts';
+import { VERSION } from './version.ts';
+
+const program = new Command('nthbouncer')
+  .description('Keeps callers within what an upstream API can take.')
+  .version(VERSION)
+  .exitOverride()
+  .showSuggestionAfterError(false)
+  .configureOutput({ writeErr: (text) => printError(text.trimEnd()) });
+for (const command of COMMANDS) command.add(program);
+
+try {
+  await program.parseAsync(Deno.args, { from: 'user' });
+} catch (error) {
+  if (error instanceof Stop) {
+    printError(`nthbouncer: ${error.message}`);
+    Deno.exit(error.exit);
+  }
+  // Commander has printed its line; asking for help or the version is no error.
+  if (error instanceof CommanderError) Deno.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage);
+  printError(`nthbouncer: ${messageOf(error)}`);
+  Deno.exit(EXIT.failed);
+}

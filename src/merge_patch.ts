@@ -1,0 +1,28 @@
+/**
+ * JSON merge patch (RFC 7396): null takes a member out, objects merge, all else replaces.
+ */
+
+/** The target with the patch merged in; neither is changed. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const merged: Record<string, unknown> = isObject(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name];
+    else define(merged, name, mergePatch(merged[name], value));
+  }
+  return merged;
+}
+
+/** Sets an own member even where the name is `__proto__`. */
+function define(object: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(object, name, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

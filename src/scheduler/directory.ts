@@ -1,0 +1,152 @@
+/**
+ * The pools that there are: their settings, their keys, and every change to them. A change is
+ * written to the store first and applied when it is durable, one change at a time, so that what is
+ * in force is never ahead of what a restart would find.
+ */
+import { KeyRing } from '../access/keys.ts';
+import { CEILINGS } from '../ceilings.ts';
+import type { Pause, Pool } from '../core/pool.ts';
+import type { KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
+import { PoolSpec } from '../wire.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** One pool with all that is known of it. */
+export interface Entry {
+  readonly spec: PoolSpec;
+  readonly pool: Pool;
+  readonly keys: KeyRing;
+  readonly createdAt: number;
+  readonly isManaged: boolean;
+}
+
+export class DirectoryFullError extends Error {
+  override name = 'DirectoryFullError';
+}
+
+export class Directory {
+  readonly #store: Store;
+  readonly #scheduler: Scheduler;
+  readonly #entries = new Map<string, Entry>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(store: Store, scheduler: Scheduler) {
+    this.#store = store;
+    this.#scheduler = scheduler;
+  }
+
+  /** Takes over what the store kept. Leases are put back by the scheduler afterwards. */
+  load(snapshot: Snapshot): void {
+    for (const row of snapshot.pools) {
+      const spec = PoolSpec.parse(JSON.parse(row.settings));
+      const keys = new KeyRing(snapshot.keys.filter((key) => key.pool === row.name));
+      this.#apply(spec, { keys, createdAt: row.createdAt, isManaged: row.isManaged });
+      if (row.pause !== null) {
+        const pool = this.#scheduler.pools.get(row.name) as Pool;
+        this.#scheduler.setPause(pool, pauseOf(row.pause));
+      }
+    }
+  }
+
+  get(name: string): Entry | undefined {
+    return this.#entries.get(name);
+  }
+
+  list(): Entry[] {
+    return [...this.#entries.values()];
+  }
+
+  /** Runs a change after all that were asked for before it. */
+  inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(change, change);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Makes a pool, or gives one new settings. */
+  async put(spec: PoolSpec, isManaged = false): Promise<Entry> {
+    const known = this.#entries.get(spec.name);
+    if (known === undefined && this.#entries.size >= CEILINGS.pools) {
+      throw new DirectoryFullError(`A server holds at most ${CEILINGS.pools} pools.`);
+    }
+    const createdAt = known?.createdAt ?? this.#epochMs();
+    await this.#store.savePool(this.#row(spec, { createdAt, isManaged }));
+    return this.#apply(spec, { keys: known?.keys ?? new KeyRing(), createdAt, isManaged });
+  }
+
+  /** Deletes a pool: its waiters are refused, its leases end, its keys are gone. */
+  async remove(entry: Entry): Promise<void> {
+    await this.#store.removePool(entry.spec.name);
+    this.#entries.delete(entry.spec.name);
+    this.#scheduler.remove(entry.spec.name);
+    await this.#scheduler.journal.settled();
+  }
+
+  async addKeys(entry: Entry, rows: readonly KeyRow[]): Promise<void> {
+    if (entry.keys.size + rows.length > CEILINGS.keysOfPool) {
+      throw new DirectoryFullError(`A pool holds at most ${CEILINGS.keysOfPool} keys.`);
+    }
+    await this.#store.saveKeys(rows);
+    for (const row of rows) entry.keys.add(row);
+  }
+
+  /** Revokes a key; false where the pool has none of this id. */
+  async removeKey(entry: Entry, id: string): Promise<boolean> {
+    if (!entry.keys.rows().some((row) => row.id === id)) return false;
+    await this.#store.removeKey(entry.spec.name, id);
+    return entry.keys.remove(id);
+  }
+
+  async setPause(entry: Entry, pause: Pause | null): Promise<void> {
+    await this.#store.savePool({ ...this.#row(entry.spec, entry), pause: this.#pauseText(pause) });
+    this.#scheduler.setPause(entry.pool, pause);
+  }
+
+  /** Writes down when keys were last used. */
+  async saveUses(): Promise<void> {
+    const uses = new Map<string, number>();
+    for (const { keys } of this.#entries.values()) {
+      for (const [id, at] of keys.takeUses()) uses.set(id, at);
+    }
+    if (uses.size > 0) await this.#store.touchKeys(uses);
+  }
+
+  #apply(
+    spec: PoolSpec,
+    rest: Pick<Entry, 'keys' | 'createdAt' | 'isManaged'>,
+  ): Entry {
+    const pool = this.#scheduler.configure(spec.name, spec);
+    const entry = { spec, pool, ...rest };
+    this.#entries.set(spec.name, entry);
+    return entry;
+  }
+
+  #row(spec: PoolSpec, facts: Pick<Entry, 'createdAt' | 'isManaged'>): PoolRow {
+    return {
+      name: spec.name,
+      settings: JSON.stringify(spec),
+      createdAt: facts.createdAt,
+      isManaged: facts.isManaged,
+      pause: this.#pauseText(this.#entries.get(spec.name)?.pool.pause ?? null),
+    };
+  }
+
+  #pauseText(pause: Pause | null): string | null {
+    return pauseText(pause, this.#scheduler.clock.shiftMs);
+  }
+
+  #epochMs(): number {
+    return this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
+  }
+}
+
+/** An end that is not known is Infinity inside and null in JSON. */
+function pauseText(pause: Pause | null, shiftMs: number): string | null {
+  if (pause === null) return null;
+  const untilMs = Number.isFinite(pause.untilMs) ? pause.untilMs + shiftMs : null;
+  return JSON.stringify({ ...pause, untilMs });
+}
+
+function pauseOf(text: string): Pause {
+  const pause = JSON.parse(text) as { untilMs: number | null; reason: string | null };
+  return { untilMs: pause.untilMs ?? Infinity, reason: pause.reason };
+}

@@ -1,0 +1,85 @@
+/**
+ * What a server does on the side, off the hot path and in small steps: folds the store's journal,
+ * follows the wall clock, writes down when keys were used, and prunes the access logs.
+ */
+import { log, messageOf } from '../log.ts';
+import type { Retention, Store } from '../store/store.ts';
+import type { Timer } from './clock.ts';
+import type { Directory } from './directory.ts';
+import type { Scheduler } from './scheduler.ts';
+
+const FOLD_MS = 250;
+const WALL_CLOCK_MS = 1000;
+const USES_MS = 5000;
+const PRUNE_MS = 30_000;
+/** Between two steps of one pruning, so that requests get their turn. */
+const PRUNE_STEP_MS = 50;
+const DAY_MS = 86_400_000;
+/** For the rows of pools that exist no more. */
+const ORPHAN_RETENTION = { retentionDays: 30, rowsMax: 1_000_000 };
+
+export class Housekeeping {
+  readonly #store: Store;
+  readonly #scheduler: Scheduler;
+  readonly #directory: Directory;
+  readonly #timers = new Map<string, Timer>();
+  #shiftMs: number;
+
+  constructor(store: Store, scheduler: Scheduler, directory: Directory) {
+    this.#store = store;
+    this.#scheduler = scheduler;
+    this.#directory = directory;
+    this.#shiftMs = scheduler.clock.shiftMs;
+  }
+
+  start(): void {
+    this.#every('fold', FOLD_MS, () => this.#store.fold());
+    this.#every('wall clock', WALL_CLOCK_MS, () => this.#followWallClock());
+    this.#every('key uses', USES_MS, () => this.#directory.saveUses());
+    this.#every('pruning', PRUNE_MS, () => this.#prune());
+  }
+
+  stop(): void {
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+  }
+
+  /** Runs `work` again and again, `everyMs` after it was done. What fails is tried the next time. */
+  #every(name: string, everyMs: number, work: () => void | Promise<unknown>): void {
+    const run = async () => {
+      try {
+        // A failing store is told of by the journal; asking it for more would only add noise.
+        if (!this.#scheduler.journal.isFailing) await work();
+      } catch (error) {
+        log.warn('{name} failed: {reason}', { name, reason: messageOf(error) });
+      }
+      if (this.#timers.has(name)) this.#every(name, everyMs, work);
+    };
+    this.#timers.set(name, this.#scheduler.clock.after(everyMs, () => void run()));
+  }
+
+  #followWallClock(): void {
+    const { shiftMs } = this.#scheduler.clock;
+    if (shiftMs === this.#shiftMs) return;
+    log.warn('the wall clock moved by {ms} ms; leases are not affected', {
+      ms: shiftMs - this.#shiftMs,
+    });
+    this.#shiftMs = shiftMs;
+    this.#scheduler.restamp();
+  }
+
+  async #prune(): Promise<void> {
+    for (const pool of await this.#store.loggedPools()) {
+      while (await this.#store.pruneLog(this.#retentionOf(pool))) {
+        await new Promise<void>((done) => this.#scheduler.clock.after(PRUNE_STEP_MS, done));
+        if (!this.#timers.has('pruning')) return;
+      }
+    }
+  }
+
+  #retentionOf(pool: string): Retention {
+    const bounds = this.#directory.get(pool)?.spec.log ?? ORPHAN_RETENTION;
+    const epochMs = this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
+    return { pool, rowsMax: bounds.rowsMax, since: epochMs - bounds.retentionDays * DAY_MS };
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * The callers behind the core's waiters: each has one promise, told once, and a signal by which it
+ * is known to be gone. Whoever takes a waiter out of here must tell it.
+ */
+import type { Ask } from '../core/admission.ts';
+import type { Waiter } from '../core/queue.ts';
+import type { Caller, Verdict } from './verdict.ts';
+
+/** One acquire on its way: what it asks, and how to hear that its caller is gone. */
+export interface Attempt extends Ask, Caller {
+  /** Asked only for an acquire that waits, since touching a request's signal is dear. */
+  readonly signal: () => AbortSignal | undefined;
+}
+
+export interface Waiting {
+  readonly attempt: Attempt;
+  readonly tell: (verdict: Verdict | Promise<Verdict>) => void;
+}
+
+export class Waiters {
+  readonly #waiting = new Map<Waiter, Waiting>();
+
+  wait(waiter: Waiter, attempt: Attempt, withdraw: (waiter: Waiter) => void): Promise<Verdict> {
+    return new Promise((resolve) => {
+      const signal = attempt.signal();
+      const gone = () => withdraw(waiter);
+      const tell = (verdict: Verdict | Promise<Verdict>) => {
+        signal?.removeEventListener('abort', gone);
+        resolve(verdict);
+      };
+      this.#waiting.set(waiter, { attempt, tell });
+      signal?.addEventListener('abort', gone);
+      if (signal?.aborted) gone();
+    });
+  }
+
+  /** Takes the caller out; undefined where it was told already. */
+  take(waiter: Waiter): Waiting | undefined {
+    const waiting = this.#waiting.get(waiter);
+    this.#waiting.delete(waiter);
+    return waiting;
+  }
+
+  /** All that wait now. */
+  all(): Waiter[] {
+    return [...this.#waiting.keys()];
+  }
+}
