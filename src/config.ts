@@ -13,8 +13,9 @@ const databaseUrl = z.string().regex(
   /^(file|libsql|wss?|https?):.+$/,
   'must be a libSQL URL such as file:./data/nthbouncer.db',
 );
-const domain = z.string().regex(
-  /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/,
+const LABEL = '[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?';
+const domain = z.string().max(253).regex(
+  new RegExp(`^${LABEL}(\\.${LABEL})*$`),
   'must be a domain name',
 );
 const drainMs = z.string().regex(/^\d{1,7}$/, 'must be a whole number of ms').transform(Number)

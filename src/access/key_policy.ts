@@ -5,7 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { KeyRing } from './keys.ts';
-import { hashOf, KEY_PREFIX } from './keys.ts';
+import { KEY_PREFIX } from './keys.ts';
 
 export interface KeySettings {
   readonly required: boolean;
@@ -24,16 +24,16 @@ export interface HeaderSource {
 
 const SCHEME = /^([A-Za-z]+)(?: +(\S.*))?$/;
 
-/** Judges by the keys that the headers present, at `epochMs`. */
+/** Judges by the keys that the headers present. */
 export function judgeKey(
   ring: KeyRing,
   settings: KeySettings,
-  request: { headers: HeaderSource; epochMs: number },
+  request: { headers: HeaderSource; epochMs: () => number },
 ): Judgement {
   const presented = presentedKeys(settings, request.headers);
   let keyId: string | null = null;
   for (const key of presented) {
-    const row = ring.find(hashOf(key), request.epochMs);
+    const row = ring.find(key, request.epochMs);
     if (row === undefined) return { kind: 'fail', reason: 'key: wrong' };
     keyId ??= row.id;
   }

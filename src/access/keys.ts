@@ -38,7 +38,10 @@ export function keyRow(key: string, facts: Omit<KeyRow, 'hash' | 'prefix'>): Key
 /** The keys of one pool. */
 export class KeyRing {
   readonly #byHash = new Map<string, KeyRow>();
-  readonly #usedAt = new Map<string, number>();
+  /** Keys that were right before, to spare the hashing; never more than there are keys. */
+  readonly #known = new Map<string, KeyRow>();
+  /** Ids of keys that were used since the last {@link takeUses}. */
+  #used = new Set<string>();
 
   constructor(rows: Iterable<KeyRow> = []) {
     for (const row of rows) this.add(row);
@@ -50,39 +53,44 @@ export class KeyRing {
 
   add(row: KeyRow): void {
     this.#byHash.set(row.hash, row);
+    this.#known.clear();
   }
 
   remove(id: string): boolean {
+    this.#known.clear();
     for (const row of this.#byHash.values()) {
       if (row.id === id) return this.#byHash.delete(row.hash);
     }
     return false;
   }
 
-  /** The key that hashes so, unless it has expired by `epochMs`; notes its use. */
-  find(hash: string, epochMs: number): KeyRow | undefined {
-    const row = this.#byHash.get(hash);
-    if (row === undefined || (row.expiresAt !== null && row.expiresAt <= epochMs)) return undefined;
-    this.#usedAt.set(row.id, epochMs);
+  /** The row of a key, unless it has expired by now; notes its use. */
+  find(key: string, epochMs: () => number): KeyRow | undefined {
+    let row = this.#known.get(key);
+    if (row === undefined) {
+      row = this.#byHash.get(hashOf(key));
+      if (row === undefined) return undefined;
+      this.#known.set(key, row);
+    }
+    if (row.expiresAt !== null && row.expiresAt <= epochMs()) return undefined;
+    this.#used.add(row.id);
     return row;
   }
 
-  /** In the order in which they were made, with the time of their last use. */
+  /** In the order in which they were made. */
   rows(): KeyRow[] {
-    return [...this.#byHash.values()].map((row) => ({
-      ...row,
-      lastUsedAt: this.#usedAt.get(row.id) ?? row.lastUsedAt,
-    }));
+    return [...this.#byHash.values()];
   }
 
-  /** What was used since the last call: id to epoch ms. */
-  takeUses(): Map<string, number> {
-    const uses = new Map(this.#usedAt);
+  /** The ids of the keys that were used since the last call; their rows say so from now on. */
+  takeUses(epochMs: number): string[] {
+    const used = this.#used;
+    if (used.size === 0) return [];
+    this.#used = new Set();
     for (const [hash, row] of this.#byHash) {
-      const usedAt = uses.get(row.id);
-      if (usedAt !== undefined) this.#byHash.set(hash, { ...row, lastUsedAt: usedAt });
+      if (used.has(row.id)) this.#byHash.set(hash, { ...row, lastUsedAt: epochMs });
     }
-    this.#usedAt.clear();
-    return uses;
+    this.#known.clear();
+    return [...used];
   }
 }

@@ -34,8 +34,7 @@ export function makeApp(server: Server): Fetch {
   };
   return (request, peer) => {
     try {
-      const answered = answer(request, peer);
-      return answered instanceof Response ? answered : answered.catch(answerError);
+      return answer(request, peer);
     } catch (error) {
       return answerError(error);
     }

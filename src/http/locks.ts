@@ -37,11 +37,13 @@ interface Call {
 
 export class LockDoor {
   readonly #server: Server;
+  readonly #epochMs: () => number;
   #unknownPools = 0;
   #unknownToldAtMs = -Infinity;
 
   constructor(server: Server) {
     this.#server = server;
+    this.#epochMs = () => epochMs(server);
   }
 
   /** The answer, or null where the path (raw, with its query) is not the lock API's. */
@@ -52,7 +54,7 @@ export class LockDoor {
     const nameEnd = path.indexOf('/', PREFIX.length);
     if (!path.startsWith('/lock/', nameEnd)) return null;
     const name = path.slice(PREFIX.length, nameEnd);
-    if (!POOL_NAME.test(name)) return null;
+    if (this.#server.directory.get(name) === undefined && !POOL_NAME.test(name)) return null;
     const rest = path.slice(nameEnd + '/lock/'.length);
     const call = { request, peer, name };
     if (rest === 'acquire') return isPost(request) ?? this.#acquire(call);
@@ -91,10 +93,8 @@ export class LockDoor {
     if (wait.kind === 'bad') {
       return this.#turnAway(call, caller, 'invalid_request', { message: wait.reason });
     }
-    const attempt = scheduler.nextAttempt();
     const verdict = await scheduler.acquire(caller.entry.pool, {
       door: 'lock',
-      attempt,
       waitMs: wait.waitMs,
       slots: ask.slots ?? 1,
       tokens: ask.tokens ?? 0,
@@ -103,7 +103,7 @@ export class LockDoor {
       address: addressOf(call.peer),
       signal: () => request.signal,
     });
-    if (verdict.kind === 'refused') return refusalAnswer(verdict, attempt);
+    if (verdict.kind === 'refused') return refusalAnswer(verdict);
     if (verdict.queuedMs > 0 && request.signal.aborted) {
       scheduler.release(caller.entry.pool, verdict.lease.slotId, { kind: 'unknown' });
     }
@@ -158,7 +158,7 @@ export class LockDoor {
     }
     const judgement = judgeKey(entry.keys, entry.spec.access.key, {
       headers,
-      epochMs: epochMs(this.#server),
+      epochMs: this.#epochMs,
     });
     if (judgement.kind === 'pass') return { kind: 'pass', entry, keyId: judgement.keyId };
     this.#note(call, entry, { code: 'unauthorized', reason: judgement.reason });
@@ -181,7 +181,7 @@ export class LockDoor {
     const id = scheduler.nextAttempt();
     scheduler.log.refuse({
       id,
-      at: epochMs(this.#server),
+      at: this.#epochMs(),
       pool: entry.spec.name,
       kind: 'lock',
       outcome: what.code,
@@ -236,11 +236,15 @@ function addressOf({ remoteAddr }: Peer): string | null {
   return remoteAddr.hostname ?? null;
 }
 
-function refusalAnswer(refused: Refused, attempt: string): Response {
+function refusalAnswer(refused: Refused): Response {
   const { code, reason, retryAfterMs, slotsMax } = refused;
   // A pool that was deleted meanwhile answers as if it had never been.
   if (code === 'unauthorized') return faultAnswer(code);
-  const headers: Record<string, string> = poolHeaders(refused.gauge, refused.queuedMs, attempt);
+  const headers: Record<string, string> = poolHeaders(
+    refused.gauge,
+    refused.queuedMs,
+    refused.attempt,
+  );
   if (retryAfterMs !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
   }

@@ -1,5 +1,5 @@
 /**
- * Administration of pools: list, create, read, change by merge, delete, and pause, resume and drain.
+ * Administration of pools: list, create, read, change by merge, delete; pause, resume and drain.
  */
 import type { Context } from 'hono';
 import { mergePatch } from '../merge_patch.ts';

@@ -20,7 +20,7 @@ export class ProxyDoor {
     const { headers } = request;
     const judgement = judgeKey(entry.keys, entry.spec.access.key, {
       headers,
-      epochMs: epochMs(this.#server),
+      epochMs: () => epochMs(this.#server),
     });
     if (judgement.kind === 'fail') return unauthorized();
     return faultAnswer('no_upstream', { headers: { 'x-nthpool-error': 'no_upstream' } });

@@ -1,6 +1,6 @@
 /**
- * What a pool does right now: its gauges, the slots that are held, and who waits. Slots are named by
- * `ref`, never by their slotId, which is the holder's alone.
+ * What a pool does right now: its gauges, the slots that are held, and who waits. A slot is named
+ * by `ref`, never by their slotId, which is the holder's alone.
  */
 import type { Context } from 'hono';
 import type { Pool } from '../core/pool.ts';
@@ -25,24 +25,21 @@ function showStatus(context: Context, server: Server): Response {
   const { pool, spec } = entryOf(context, server);
   const { nowMs, shiftMs } = instant(server);
   const { limit, remaining, queued } = pool.gauge;
-  const pausedUntilMs = pool.pause === null || pool.pause.untilMs <= nowMs
-    ? null
-    : pool.pause.untilMs;
+  const untilMs = pool.pause?.untilMs ?? -Infinity;
+  const isPaused = untilMs > nowMs;
   return context.json({
     limit: spec.concurrency.limit,
     effectiveLimit: limit,
     inUse: pool.inUse,
     remaining,
     queued,
-    oldestWaitMs: oldestMs(nowMs, [...pool.queue].slice(0, 1).map((w) => w.joinedAtMs)),
+    oldestWaitMs: nowMs - (pool.queue.head?.joinedAtMs ?? nowMs),
     oldestHeldMs: oldestMs(nowMs, [...pool.leases.values()].map((lease) => lease.grantedAtMs)),
     rpm: spec.rate.rpm,
     tpm: spec.rate.tpm,
-    paused: pausedUntilMs !== null,
-    pausedUntil: pausedUntilMs === null || pausedUntilMs === Infinity
-      ? null
-      : pausedUntilMs + shiftMs,
-    reason: reasonOf(pool, pausedUntilMs !== null),
+    paused: isPaused,
+    pausedUntil: isPaused && untilMs !== Infinity ? untilMs + shiftMs : null,
+    reason: reasonOf(pool, isPaused),
   });
 }
 
@@ -76,9 +73,12 @@ function listSlots(context: Context, server: Server): Response {
 
 function takeBack(context: Context, server: Server): Response {
   const { pool } = entryOf(context, server);
-  if (!server.scheduler.takeBack(pool, context.req.param('ref') ?? '')) {
+  const ref = context.req.param('ref');
+  const lease = [...pool.leases.values()].find(({ attempt }) => attempt === ref);
+  if (lease === undefined) {
     throw new Fault('not_found', { message: 'No held slot of this pool has this ref.' });
   }
+  server.scheduler.release(pool, lease.slotId, { kind: 'unknown' });
   return context.body(null, 204);
 }
 

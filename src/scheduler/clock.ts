@@ -18,6 +18,8 @@ export interface Clock {
   nowMs(): number;
   /** What to add to an instant of the core's clock for epoch ms. */
   readonly shiftMs: number;
+  /** Takes the shift anew where the wall clock moved by more than 1 s; called once a second. */
+  followWallClock(): void;
   /** Ms with fractions, for measuring short spans. */
   preciseMs(): number;
   /** Calls once after `delayMs`, which may be longer than a plain timer can wait. */
@@ -28,7 +30,7 @@ export interface Clock {
 
 export class SystemClock implements Clock {
   readonly #originMs: number;
-  #shiftMs = 0;
+  shiftMs = 0;
 
   constructor() {
     this.#originMs = Date.now() - performance.now();
@@ -38,11 +40,9 @@ export class SystemClock implements Clock {
     return Math.floor(this.#originMs + performance.now());
   }
 
-  get shiftMs(): number {
-    const wallMs = Date.now();
-    const driftMs = wallMs - (this.#originMs + performance.now() + this.#shiftMs);
-    if (Math.abs(driftMs) > DRIFT_MS_MAX) this.#shiftMs += Math.round(driftMs);
-    return this.#shiftMs;
+  followWallClock(): void {
+    const driftMs = Date.now() - (this.#originMs + performance.now() + this.shiftMs);
+    if (Math.abs(driftMs) > DRIFT_MS_MAX) this.shiftMs += Math.round(driftMs);
   }
 
   preciseMs(): number {

@@ -101,11 +101,12 @@ export class Directory {
     this.#scheduler.setPause(entry.pool, pause);
   }
 
-  /** Writes down when keys were last used. */
+  /** Writes down when keys were last used, to within the time between two calls. */
   async saveUses(): Promise<void> {
     const uses = new Map<string, number>();
+    const epochMs = this.#epochMs();
     for (const { keys } of this.#entries.values()) {
-      for (const [id, at] of keys.takeUses()) uses.set(id, at);
+      for (const id of keys.takeUses(epochMs)) uses.set(id, epochMs);
     }
     if (uses.size > 0) await this.#store.touchKeys(uses);
   }

@@ -44,7 +44,7 @@ export class Housekeeping {
     this.#timers.clear();
   }
 
-  /** Runs `work` again and again, `everyMs` after it was done. What fails is tried the next time. */
+  /** Runs `work` again and again, `everyMs` after it was done. What fails is tried again. */
   #every(name: string, everyMs: number, work: () => void | Promise<unknown>): void {
     const run = async () => {
       try {
@@ -59,7 +59,9 @@ export class Housekeeping {
   }
 
   #followWallClock(): void {
-    const { shiftMs } = this.#scheduler.clock;
+    const { clock } = this.#scheduler;
+    clock.followWallClock();
+    const { shiftMs } = clock;
     if (shiftMs === this.#shiftMs) return;
     log.warn('the wall clock moved by {ms} ms; leases are not affected', {
       ms: shiftMs - this.#shiftMs,

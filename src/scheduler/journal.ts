@@ -47,9 +47,12 @@ export class Journal {
   readonly #stored = new Set<string>();
   #entries: LogEntry[] = [];
   #covered: Covered[] = [];
-  #state: 'idle' | 'lingering' | 'gathering' | 'flushing' | 'waiting' | 'closed' = 'idle';
+  #state: 'idle' | 'gathering' | 'flushing' | 'waiting' | 'closed' = 'idle';
   #isFailing = false;
-  #timer: Timer | null = null;
+  /** One linger timer at a time, never cancelled on the way: that costs more than the flush. */
+  #lingerTimer: Timer | null = null;
+  #isLingering = false;
+  #retryTimer: Timer | null = null;
   #busySinceMs = -1;
   #idle: (() => void)[] = [];
 
@@ -89,7 +92,7 @@ export class Journal {
   covers(lease: Lease): Promise<boolean> {
     return new Promise((told) => {
       this.#covered.push({ lease, told });
-      if (this.#state === 'idle' || this.#state === 'lingering') this.#gather();
+      if (this.#state === 'idle') this.#gather();
     });
   }
 
@@ -97,25 +100,30 @@ export class Journal {
   settled(): Promise<void> {
     return new Promise((done) => {
       this.#idle.push(done);
-      if (this.#state === 'idle' || this.#state === 'lingering') this.#gather();
+      if (this.#state === 'idle') this.#gather();
       else if (this.#isFailing || this.#state === 'closed') this.#tellIdle();
     });
   }
 
   close(): void {
-    this.#timer?.cancel();
+    this.#lingerTimer?.cancel();
+    this.#retryTimer?.cancel();
     this.#state = 'closed';
   }
 
+  /** Sees to it that what nobody waits for is flushed in time; a timer too many does no harm. */
   #linger(): void {
-    if (this.#state !== 'idle') return;
-    this.#state = 'lingering';
-    this.#timer = this.#clock.after(LINGER_MS, () => void this.#flush());
+    if (this.#isLingering) return;
+    this.#isLingering = true;
+    this.#lingerTimer = this.#clock.after(LINGER_MS, () => {
+      this.#isLingering = false;
+      const isDirty = this.#dirty.size > 0 || this.#entries.length > 0;
+      if (this.#state === 'idle' && isDirty) void this.#flush();
+    });
   }
 
   /** Waits for company: as long as each pass of the event loop brings more, and not too long. */
   #gather(): void {
-    this.#timer?.cancel();
     this.#state = 'gathering';
     const sinceMs = this.#clock.preciseMs();
     let seen = this.#covered.length;
@@ -191,12 +199,12 @@ export class Journal {
       const nowMs = this.#clock.nowMs();
       if (this.#busySinceMs < 0) this.#busySinceMs = nowMs;
       if (nowMs - this.#busySinceMs < BUSY_MS_MAX) {
-        this.#timer = this.#clock.after(BUSY_RETRY_MS, () => void this.#flush());
+        this.#retryTimer = this.#clock.after(BUSY_RETRY_MS, () => void this.#flush());
         return;
       }
     }
     this.#busySinceMs = -1;
-    this.#timer = this.#clock.after(PROBE_MS, () => void this.#flush());
+    this.#retryTimer = this.#clock.after(PROBE_MS, () => void this.#flush());
     this.#giveUp(error);
   }
 

@@ -16,14 +16,15 @@ import type { PoolSettings } from '../core/settings.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { LeaseRow, Store } from '../store/store.ts';
 import { AccessLog } from './access_log.ts';
-import type { Clock, Timer } from './clock.ts';
+import { Alarm } from './alarm.ts';
+import type { Clock } from './clock.ts';
 import { Empties } from './empties.ts';
 import { Journal } from './journal.ts';
 import { restored } from './rows.ts';
 import { slotIds } from './slot_id.ts';
 import type { Refused, Verdict } from './verdict.ts';
 import { entryOf, refusedBy } from './verdict.ts';
-import type { Attempt } from './waiters.ts';
+import type { Attempt, Request } from './waiters.ts';
 import { Waiters } from './waiters.ts';
 
 export interface SchedulerOptions {
@@ -56,8 +57,7 @@ export class Scheduler {
   readonly #events: SchedulerEvents;
   readonly #waiters = new Waiters();
   readonly #empties = new Empties();
-  #timer: Timer | null = null;
-  #timerAtMs = Infinity;
+  readonly #alarm: Alarm;
   #isDraining = false;
 
   constructor(options: SchedulerOptions) {
@@ -84,6 +84,7 @@ export class Scheduler {
       },
     });
     this.log = new AccessLog(this.journal, clock);
+    this.#alarm = new Alarm(clock, () => this.#turn(() => {}));
   }
 
   get pools(): ReadonlyMap<string, Pool> {
@@ -110,18 +111,21 @@ export class Scheduler {
   }
 
   /** Answers once the grant is durable, the refusal is sure, or the wait is over. */
-  acquire(pool: Pool, attempt: Attempt): Promise<Verdict> {
-    const code = this.#closedWith();
-    if (code !== null) return Promise.resolve(this.#refuse(pool, attempt, code));
+  acquire(pool: Pool, request: Request): Promise<Verdict> {
     return this.#turn((nowMs) => {
+      const attempt = { ...request, attempt: this.#attempts.next(nowMs).toString(36) };
+      const code = this.#closedWith();
+      if (code !== null) return Promise.resolve(this.#refuse(pool, attempt, { code, queuedMs: 0 }));
       const admission = this.#bouncer.acquire(nowMs, pool, attempt);
       switch (admission.kind) {
         case 'granted':
           return this.#grant(attempt, { ...admission, queuedMs: 0 });
         case 'queued':
           return this.#waiters.wait(admission.waiter, attempt, (w) => this.#withdraw(w));
-        default:
-          return Promise.resolve(this.#conclude(pool.name, attempt, refusedBy(admission, 0)));
+        default: {
+          const refused = refusedBy(admission, { attempt: attempt.attempt, queuedMs: 0 });
+          return Promise.resolve(this.#conclude(pool.name, attempt, refused));
+        }
       }
     });
   }
@@ -132,14 +136,6 @@ export class Scheduler {
 
   release(pool: Pool, slotId: string, outcome: Outcome): boolean {
     return this.#turn((nowMs) => this.#bouncer.release(nowMs, pool, { slotId, outcome }));
-  }
-
-  /** Takes a slot back from its holder, by the id of the attempt that got it. */
-  takeBack(pool: Pool, ref: string): boolean {
-    for (const lease of pool.leases.values()) {
-      if (lease.attempt === ref) return this.release(pool, lease.slotId, { kind: 'unknown' });
-    }
-    return false;
   }
 
   configure(name: string, settings: PoolSettings): Pool {
@@ -167,8 +163,7 @@ export class Scheduler {
       const waiting = this.#waiters.take(waiter);
       if (waiting === undefined) continue;
       const { pool, queuedMs } = this.#leave(waiter);
-      const refused = { kind: 'refused', code, gauge: pool.gauge, queuedMs } as const;
-      waiting.tell(this.#conclude(pool.name, waiting.attempt, refused));
+      waiting.tell(this.#refuse(pool, waiting.attempt, { code, queuedMs }));
     }
   }
 
@@ -179,7 +174,7 @@ export class Scheduler {
 
   /** Ends all timers. The journal must be settled before. */
   close(): void {
-    this.#timer?.cancel();
+    this.#alarm.cancel();
     this.journal.close();
   }
 
@@ -202,20 +197,8 @@ export class Scheduler {
       this.#events.broken(error);
       throw error;
     } finally {
-      this.#arm();
+      this.#alarm.set(this.#bouncer.dueAtMs);
     }
-  }
-
-  /** Keeps the one timer at the earliest instant; one that fires too early finds nothing to do. */
-  #arm(): void {
-    const dueAtMs = this.#bouncer.dueAtMs;
-    if (dueAtMs >= this.#timerAtMs) return;
-    this.#timer?.cancel();
-    this.#timerAtMs = dueAtMs;
-    this.#timer = this.clock.after(dueAtMs - this.clock.nowMs(), () => {
-      this.#timerAtMs = Infinity;
-      this.#turn(() => {});
-    });
   }
 
   /** Why nobody is admitted now, if so. */
@@ -224,13 +207,15 @@ export class Scheduler {
     return this.journal.isFailing ? 'storage_unavailable' : null;
   }
 
-  #refuse(pool: Pool, attempt: Attempt, code: ErrorCode): Refused {
-    return this.#conclude(pool.name, attempt, {
+  /** Refuses for a reason that is not the pool's. */
+  #refuse(pool: Pool, attempt: Attempt, why: { code: ErrorCode; queuedMs: number }): Refused {
+    const refused = {
       kind: 'refused',
-      code,
+      attempt: attempt.attempt,
       gauge: pool.gauge,
-      queuedMs: 0,
-    });
+      ...why,
+    } as const;
+    return this.#conclude(pool.name, attempt, refused);
   }
 
   /** Notes a refusal in the log, and gives it back. */
@@ -250,12 +235,8 @@ export class Scheduler {
     const at = lease.grantedAtMs + this.clock.shiftMs;
     this.log.grant(entryOf(granted, attempt, { pool: lease.pool, at }));
     if (await this.journal.covers(lease)) return granted;
-    return this.#conclude(lease.pool, attempt, {
-      kind: 'refused',
-      code: 'storage_unavailable',
-      gauge,
-      queuedMs,
-    });
+    const refused = { kind: 'refused', attempt: lease.attempt, gauge, queuedMs } as const;
+    return this.#conclude(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
   }
 
   /** The caller of a waiter is gone: nobody hears the verdict, only the log. */
@@ -263,8 +244,9 @@ export class Scheduler {
     const waiting = this.#waiters.take(waiter);
     if (waiting === undefined) return;
     const { pool, queuedMs } = this.#leave(waiter);
-    const gone = { kind: 'refused', code: 'queue_timeout', gauge: pool.gauge } as const;
-    const refused: Refused = { ...gone, queuedMs };
+    const { attempt } = waiting.attempt;
+    const gone = { kind: 'refused', attempt, gauge: pool.gauge, queuedMs } as const;
+    const refused: Refused = { ...gone, code: 'queue_timeout' };
     const at = this.clock.nowMs() + this.clock.shiftMs;
     const entry = entryOf(refused, waiting.attempt, { pool: pool.name, at });
     this.log.refuse({ ...entry, outcome: 'client_gone', status: null });
@@ -287,7 +269,7 @@ export class Scheduler {
     if (admission.kind === 'granted') {
       return tell(this.#grant(attempt, { ...admission, queuedMs }));
     }
-    const refused = refusedBy(admission, queuedMs);
+    const refused = refusedBy(admission, { attempt: attempt.attempt, queuedMs });
     const isUnavailable = admission.kind === 'timed_out' && this.journal.isFailing;
     const code = isUnavailable ? 'storage_unavailable' : refused.code;
     tell(this.#conclude(waiter.pool, attempt, { ...refused, code }));

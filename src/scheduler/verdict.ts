@@ -19,6 +19,8 @@ export interface Granted {
 
 export interface Refused {
   readonly kind: 'refused';
+  /** The id of the attempt in the access log. */
+  readonly attempt: string;
   readonly code: ErrorCode;
   readonly gauge: Gauge;
   readonly queuedMs: number;
@@ -31,10 +33,10 @@ export interface Refused {
 /** The refusal that an admission other than a grant means. */
 export function refusedBy(
   admission: Exclude<Admission, { kind: 'granted' | 'queued' }>,
-  queuedMs: number,
+  of: { attempt: string; queuedMs: number },
 ): Refused {
   const { gauge } = admission;
-  const refused = { kind: 'refused', gauge, queuedMs } as const;
+  const refused = { kind: 'refused', gauge, ...of } as const;
   switch (admission.kind) {
     case 'refused': {
       const { reason, retryAfterMs } = admission;

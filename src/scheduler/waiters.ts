@@ -6,11 +6,14 @@ import type { Ask } from '../core/admission.ts';
 import type { Waiter } from '../core/queue.ts';
 import type { Caller, Verdict } from './verdict.ts';
 
-/** One acquire on its way: what it asks, and how to hear that its caller is gone. */
-export interface Attempt extends Ask, Caller {
+/** What an acquire asks, and how to hear that its caller is gone. */
+export interface Request extends Omit<Ask, 'attempt'>, Caller {
   /** Asked only for an acquire that waits, since touching a request's signal is dear. */
   readonly signal: () => AbortSignal | undefined;
 }
+
+/** The same on its way, with its id in the access log. */
+export interface Attempt extends Request, Ask {}
 
 export interface Waiting {
   readonly attempt: Attempt;

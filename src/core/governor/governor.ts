@@ -6,7 +6,7 @@
  */
 import type { Outcome } from '../outcome.ts';
 
-/** Why a start must wait: the pause, the request or token rate. Concurrency is the pool's own gate. */
+/** Why a start must wait: the pause, the request or token rate. Concurrency is the pool's gate. */
 export type HoldReason = 'paused' | 'rate';
 
 /** The earliest instant at which a start may happen, were nothing but time to pass. */
@@ -27,7 +27,7 @@ export interface Start {
 export interface Governor {
   /** Slots that may be held now: the effective limit. */
   readonly limit: number;
-  /** The next instant at which {@link advance} has something to do; Infinity where there is none. */
+  /** The next instant at which {@link advance} has something to do; Infinity: none. */
   readonly dueAtMs: number;
   /**
    * Whether a start of `tokens` with `ahead` starts queued before it may happen now, or when at

@@ -1,0 +1,48 @@
+// Makes dist/nthbouncer: one binary with the program, its packages, its migrations and the runtime.
+// It is compiled from a copy of the tree that has the production packages alone, since everything
+// beside the program would be embedded too. DENO_BIN names the Deno to compile with (else the one
+// of the development packages), DENORT_BIN, which Deno itself reads, the base runtime.
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const output = join(root, 'dist', process.platform === 'win32' ? 'nthbouncer.exe' : 'nthbouncer');
+const deno = process.env.DENO_BIN || join(root, 'node_modules', '.bin', 'deno');
+const tree = mkdtempSync(join(tmpdir(), 'nthbouncer-compile-'));
+
+function run(command, args) {
+  const { status, error } = spawnSync(command, args, { cwd: tree, stdio: 'inherit' });
+  if (error || status !== 0) throw new Error(`${command} ${args[0]}: ${error?.message ?? status}`);
+}
+
+try {
+  for (const name of ['package.json', 'package-lock.json', 'deno.json', '.npmrc', 'src', 'db']) {
+    cpSync(join(root, name), join(tree, name), { recursive: true });
+  }
+  run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--silent']);
+  // Only one of the two C libraries' addons can ever be loaded; the other one would be 25 MB more.
+  const addons = join(tree, 'node_modules', '@libsql');
+  if (existsSync(join(addons, `linux-${process.arch}-gnu`))) {
+    rmSync(join(addons, `linux-${process.arch}-musl`), { recursive: true, force: true });
+  }
+  mkdirSync(join(root, 'dist'), { recursive: true });
+  run(deno, [
+    'compile',
+    '--quiet',
+    '--no-check',
+    '--allow-net',
+    '--allow-read',
+    '--allow-write',
+    '--allow-env',
+    '--allow-ffi',
+    '--allow-sys',
+    '--include=db/migrations',
+    `--output=${output}`,
+    'src/main.ts',
+  ]);
+  console.log(`${output}: ${(statSync(output).size / 1e6).toFixed(0)} MB`);
+} finally {
+  rmSync(tree, { recursive: true, force: true });
+}

@@ -1,0 +1,117 @@
+/**
+ * `npm run bench`: acquire + release over HTTP against a durable store, as ratios to a no-op route
+ * that is measured in turn with it. Prints what was measured; any status but 200 fails the run.
+ * Needs wrk (a Debian package) on the PATH. Options: --seconds N, --rounds N, --connections 1,64.
+ */
+import { parseArgs } from 'node:util';
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { startNoop, startServer, type Target } from './servers.ts';
+import { acquireLatencies } from './latency.ts';
+
+const FSYNC_US_MIN = 50;
+
+interface Run {
+  readonly rate: number;
+  readonly p50us: number;
+  readonly p99us: number;
+}
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: {
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '1,16,64,256' },
+  },
+});
+const folder = await Deno.makeTempDir({ dir: '.', prefix: 'data-bench-' });
+try {
+  await main();
+} finally {
+  await Deno.remove(folder, { recursive: true });
+}
+
+async function main(): Promise<void> {
+  const fsyncUs = measureFsync();
+  console.log(`fsync (4 KiB append, median of 200): ${fsyncUs.toFixed(0)} us`);
+  if (fsyncUs < FSYNC_US_MIN) throw new Error('void: the database folder does not reach a disk');
+  const noop = await startNoop();
+  const server = await startServer(folder);
+  try {
+    console.log(
+      'connections | requests/s noop, locks | ratio | p50 ms noop, locks | p99 ms noop, locks | p99 ratio',
+    );
+    for (const connections of values.connections.split(',').map(Number)) {
+      await compare(connections, noop, server);
+    }
+    const one = await acquireLatencies(server, 1000);
+    const budgetUs = fsyncUs + 300;
+    console.log(
+      `1 connection, acquire alone: p50 ${one.p50us.toFixed(0)} us, p99 ${
+        one.p99us.toFixed(0)
+      } us ` +
+        `(fsync + 300 us = ${budgetUs.toFixed(0)} us)`,
+    );
+  } finally {
+    await noop.end();
+    await server.end();
+  }
+}
+
+async function compare(connections: number, noop: Target, server: Target): Promise<void> {
+  const pairs: { noop: Run; locks: Run }[] = [];
+  for (let round = 0; round < Number(values.rounds); round++) {
+    pairs.push({ noop: await load(noop, connections), locks: await load(server, connections) });
+  }
+  const of = (pick: (pair: { noop: Run; locks: Run }) => number) => median(pairs.map(pick));
+  const ms = (us: number) => (us / 1000).toFixed(2);
+  console.log([
+    String(connections).padStart(11),
+    `${of((p) => p.noop.rate).toFixed(0)}, ${of((p) => p.locks.rate).toFixed(0)}`,
+    of((p) => p.locks.rate / p.noop.rate).toFixed(2),
+    `${ms(of((p) => p.noop.p50us))}, ${ms(of((p) => p.locks.p50us))}`,
+    `${ms(of((p) => p.noop.p99us))}, ${ms(of((p) => p.locks.p99us))}`,
+    of((p) => p.locks.p99us / p.noop.p99us).toFixed(2),
+  ].join(' | '));
+}
+
+async function load(target: Target, connections: number): Promise<Run> {
+  const { stdout, stderr, success } = await new Deno.Command('wrk', {
+    args: [
+      '-t1',
+      `-c${connections}`,
+      `-d${values.seconds}s`,
+      '--latency',
+      '-s',
+      'test/bench/locks/pair.lua',
+      target.origin,
+      '--',
+      ...target.args,
+    ],
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  if (!success) throw new Error(`wrk failed: ${text}${new TextDecoder().decode(stderr)}`);
+  const result = JSON.parse(text.match(/RESULT (.*)/)?.[1] ?? '{}');
+  if (result.bad > 0 || result.failed > 0) {
+    throw new Error(`${result.bad} answers other than 200, ${result.failed} failed`);
+  }
+  return { rate: result.requests / result.us * 1e6, p50us: result.p50us, p99us: result.p99us };
+}
+
+/** The median time of an append of 4 KiB that reaches the disk, us. */
+function measureFsync(): number {
+  const file = openSync(`${folder}/fsync`, 'w');
+  const block = new Uint8Array(4096).fill(7);
+  const times = Array.from({ length: 200 }, () => {
+    const start = performance.now();
+    writeSync(file, block);
+    fdatasyncSync(file);
+    return (performance.now() - start) * 1000;
+  });
+  closeSync(file);
+  return median(times);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+}
