@@ -60,9 +60,10 @@ describe('sizes', () => {
   function longFunctions({ path, lines }: Source): string[] {
     const long: string[] = [];
     if (path.endsWith('.test.ts')) return long;
-    const oneLine =
-      /^(\s*)((export |default |async |static |override |get )*function\b.*|(async |static |get )*[*#\w]+\(.*\)(: .+)?) \{$/;
-    const manyLines = /^(\s*)((export |default |async )*function\b.*|(async |static )*[*#\w]+)\($/;
+    const words = String.raw`(?:(?:export|default|async|static|get|override) )*`;
+    const name = String.raw`(?:function\b[^(]*|[*#\w]+)`;
+    const oneLine = new RegExp(String.raw`^(\s*)${words}${name}\(.*\)(?:: .+)? \{$`);
+    const manyLines = new RegExp(String.raw`^(\s*)${words}${name}\($`);
     lines.forEach((line, index) => {
       const indent = oneLine.exec(line)?.[1] ?? manyLines.exec(line)?.[1];
       if (indent === undefined || /^\s*(if|for|while|switch) /.test(line)) return;
@@ -77,11 +78,6 @@ describe('every source', () => {
   it('opens with what it owns', () => {
     const silent = [...shipped, ...sourcesIn('db')].filter(({ text }) => !text.startsWith('/**'));
     expect(silent.map(({ path }) => path)).toEqual([]);
-  });
-
-  it('uses no any', () => {
-    const loose = files.filter((file) => /[:<(,|] ?any\b|as any\b/.test(codeOf(file)));
-    expect(loose.map(({ path }) => path)).toEqual([]);
   });
 });
 

@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const server = await startServer(folder);
   try {
     console.log(
-      'connections | requests/s noop, locks | ratio | p50 ms noop, locks | p99 ms noop, locks | p99 ratio',
+      'connections | requests/s noop, locks | ratio | p50 ms (both) | p99 ms (both) | p99 ratio',
     );
     for (const connections of values.connections.split(',').map(Number)) {
       await compare(connections, noop, server);
