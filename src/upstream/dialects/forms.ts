@@ -27,6 +27,17 @@ export function plain(prefix: string): Record<string, Cell> {
   };
 }
 
+/** Words in a free part of a name that say that something else is counted, or a twin. */
+const NO_REQUESTS = new RegExp(
+  'token|second|minute|hour|day|month|year|image|audio|byte|bandwidth|char|' +
+    'cost|credit|point|complex|unit|dynamic',
+);
+
+/** Whether a window of that name may count requests, for all that its name says. */
+export function countsRequests(name: string): boolean {
+  return !NO_REQUESTS.test(name);
+}
+
 /** A count that a value with a form of its own tells; no sign, no fraction, no infinity. */
 function readCount(text: string | undefined): number | undefined {
   const number = text === undefined ? undefined : readDecimal(text.trim());

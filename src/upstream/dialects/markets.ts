@@ -3,7 +3,7 @@
  * left; and, last, the row that reads the plain family under a prefix that nobody has named yet.
  */
 import type { Cell, Dialect } from '../dialect.ts';
-import { readCountsByWindow, readHits, readRemainders } from './forms.ts';
+import { countsRequests, readCountsByWindow, readHits, readRemainders } from './forms.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -164,7 +164,6 @@ export const MARKETS: readonly Dialect[] = [
     family: 'binance',
     reset: 'none',
     names: {
-      'x-mbx-used-weight': { field: 'used' },
       ...usedByInterval('x-mbx-used-weight-', 'weight'),
       ...usedByInterval('x-mbx-order-count-', 'orders'),
       ...usedByInterval('x-sapi-used-ip-weight-', 'ip'),
@@ -248,8 +247,8 @@ export const MARKETS: readonly Dialect[] = [
     family: 'any-prefix',
     reset: 'auto',
     names: {
-      '{name}-ratelimit-{field}': { isFamilyName: true },
-      '{name}-rate-limit-{field}': { isFamilyName: true },
+      '{name}-ratelimit-{field}': { isFamilyName: true, accepts: countsRequests },
+      '{name}-rate-limit-{field}': { isFamilyName: true, accepts: countsRequests },
     },
     samples: [{
       headers: {

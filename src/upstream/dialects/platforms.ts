@@ -4,16 +4,10 @@
  * complexity is marked with its unit and fills no request field.
  */
 import type { Dialect } from '../dialect.ts';
-import { plain, readCategoryBans, readEndpoint } from './forms.ts';
+import { countsRequests, plain, readCategoryBans, readEndpoint } from './forms.ts';
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
-
-/** Words in a suffix that say that something else is counted, or the same once more. */
-const NO_REQUESTS = new RegExp(
-  'token|second|minute|hour|day|month|year|image|audio|byte|char|' +
-    'cost|credit|point|complex|unit|dynamic',
-);
 
 export const PLATFORMS: readonly Dialect[] = [
   {
@@ -102,7 +96,8 @@ export const PLATFORMS: readonly Dialect[] = [
     names: {
       'beta-ratelimit': { field: 'combined', mark: { key: 'points', unit: 'points' } },
       'beta-ratelimit-policy': { field: 'policy' },
-      'x-beta-ratelimit-{field}': { mark: { key: 'points', unit: 'points' } },
+      // An hour behind what Beta-RateLimit says; without a name here it would be any-prefix's.
+      'x-beta-ratelimit-reset': {},
       'x-beta-ratelimit-reason': { field: 'scope' },
     },
     samples: [{
@@ -189,7 +184,7 @@ export const PLATFORMS: readonly Dialect[] = [
     reset: 'auto',
     names: {
       'x-ratelimit-{field}-{name}': {
-        accepts: (name) => /^[a-z0-9_]{1,32}$/.test(name) && !NO_REQUESTS.test(name),
+        accepts: (name) => /^[a-z0-9_]{1,32}$/.test(name) && countsRequests(name),
       },
     },
     samples: [{

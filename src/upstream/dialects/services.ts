@@ -48,7 +48,10 @@ export const SERVICES: readonly Dialect[] = [
     documentation: 'https://shopify.dev/docs/api/usage/limits',
     family: 'shopify',
     reset: 'none',
-    names: { 'x-shopify-shop-api-call-limit': { read: readUsedOfLimit } },
+    names: {
+      'x-shopify-shop-api-call-limit': { read: readUsedOfLimit },
+      'http_x_shopify_shop_api_call_limit': { read: readUsedOfLimit },
+    },
     samples: [{
       headers: { 'X-Shopify-Shop-Api-Call-Limit': '39/40', 'Retry-After': '2.0' },
       reading: { limit: 40, remaining: 1, retryAfterMs: 2_000 },
@@ -57,8 +60,8 @@ export const SERVICES: readonly Dialect[] = [
   {
     name: 'salesforce',
     vendors: 'Salesforce',
-    documentation:
-      'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/headers_api_usage.htm',
+    documentation: 'https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/' +
+      'headers_api_usage.htm',
     family: 'salesforce',
     reset: 'none',
     names: { 'sforce-limit-info': { read: readNamedUses } },
