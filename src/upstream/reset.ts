@@ -27,7 +27,7 @@ export function readDecimal(text: string): number | undefined {
   return Number(text) + 0;
 }
 
-/** Ms to wait from `nowMs`, told as number, duration or date; undefined where it is none of them. */
+/** Ms to wait from `nowMs`, told as number, duration or date; undefined where it is none. */
 export function readReset(value: string, nowMs: number, unit: TimeUnit): number | undefined {
   const text = value.trim();
   const number = readDecimal(text);
