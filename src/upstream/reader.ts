@@ -3,8 +3,9 @@
  * normal form. It never throws, never guesses what an upstream did not say, and its time is linear
  * in the size of the headers. What the windows add up to is reading.ts's affair.
  */
-import type { RateReading, RateUnit } from '../core/outcome.ts';
+import type { RateReading } from '../core/outcome.ts';
 import { readBody } from './body.ts';
+import { countOf, percentOf, readCounts, readPolicies } from './counts.ts';
 import type { Finding, Hints, Mark } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { readItems, readPairs, splitList } from './items.ts';
@@ -45,11 +46,12 @@ interface Hit {
 export function readRates(headers: HeaderSource, options: ReadOptions): RateReading {
   const hits = collect(headers, new Map());
   const told = options.body === undefined ? undefined : readBody(options.body, options.nowMs);
-  if (hits.size === 0 && told === undefined) return NOTHING;
+  const tellingSize = hits.size - (hits.has('age') ? 1 : 0) - (hits.has('date') ? 1 : 0);
+  if (tellingSize === 0 && told === undefined) return NOTHING;
   if (told?.headers !== undefined) collect(told.headers, hits, true);
   const age = valueOf(hits, 'age');
   // What a cache repeats was true once.
-  if (age !== undefined && (readDecimal(age) ?? 0) > 0) return NOTHING;
+  if (splitList(age ?? '').some((text) => (readDecimal(text) ?? 0) > 0)) return NOTHING;
 
   const dating = { nowMs: serverNowMs(valueOf(hits, 'date'), options.nowMs), hints: options.hints };
   const found: Found = { families: new Map() };
@@ -65,6 +67,8 @@ function collect(source: HeaderSource, hits: Map<string, Hit>, isSecondary = fal
     const lowerName = name.toLowerCase();
     const meaning = NAMES.lookUp(lowerName);
     if (meaning === undefined || known?.has(lowerName)) continue;
+    // What a body repeats has no bearing on when this answer was made.
+    if (isSecondary && (meaning.field === 'age' || meaning.field === 'date')) continue;
     const text = textOf(value);
     if (text === undefined) continue;
     const earlier = hits.get(lowerName)?.value;
@@ -136,7 +140,7 @@ function note(found: Found, { meaning, value }: Hit, dating: Dating): void {
     case 'used':
       return void keepFirst(draft, 'useds', readCounts(value));
     case 'usedPercent':
-      draft.usedPercent ??= readDecimal(value);
+      draft.usedPercent ??= percentOf(readDecimal(value));
       return;
     case 'window':
       draft.windowMs ??= readWindowMs(value, meaning.unit ?? 'auto');
@@ -213,20 +217,6 @@ function readTimes(value: string, unit: TimeUnit | undefined, { nowMs, hints }: 
   return splitList(value).map((text) => readReset(text, nowMs, meant));
 }
 
-/** `100`; `100, 60`; `100;w=60`; of `10, 10;w=1, 50;w=60` only the first, the rest are policies. */
-function readCounts(value: string): Values {
-  const whole = readDecimal(value);
-  if (whole !== undefined) return [countOf(whole)];
-  const items = readItems(value);
-  const bare = items.filter((item) => item.parameters.size === 0);
-  return (bare.length > 0 ? bare : items).map((item) => countOf(readDecimal(item.value)));
-}
-
-/** Numbers beyond what a count can be stand for "no limit". */
-function countOf(number: number | undefined): number | undefined {
-  return number !== undefined && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : undefined;
-}
-
 function notePoliciesOfLimit(family: Family, value: string): void {
   if (value.includes(';')) family.policies.push(...readPolicies(value));
 }
@@ -236,34 +226,6 @@ function notePolicies(found: Found, meaning: Meaning, value: string): void {
   if (policies.length > 0) familyOf(found, meaning).policies.push(...policies);
   // Elsewhere the header of that name tells which policy applies.
   else if (/^[\w.-]+$/.test(value)) noteScope(found, value);
-}
-
-function readPolicies(value: string): Family['policies'] {
-  const policies: Family['policies'] = [];
-  for (const { value: first, texts, parameters } of readItems(value)) {
-    const quota = readDecimal(parameters.get('q') ?? first);
-    const unit = unitOf(parameters.get('qu'));
-    if (quota === undefined || quota <= 0 || countOf(quota) === undefined || unit === null) {
-      continue;
-    }
-    const windowMs = readWindowMs(parameters.get('w') ?? parameters.get('window') ?? '', 'auto');
-    const isNamed = parameters.has('q');
-    const name = isNamed ? texts.at(-1) ?? first : parameters.get('name');
-    if (!isNamed && parameters.size === 0) continue;
-    policies.push({ quota, windowMs, name, isNamed, unit });
-  }
-  return policies;
-}
-
-const QUOTA_UNITS: Readonly<Record<string, RateUnit>> = {
-  'requests': 'requests',
-  'content-bytes': 'content-bytes',
-  'concurrent-requests': 'concurrent-requests',
-};
-
-/** Undefined where none is told (requests); null where it is one that no field stands for. */
-function unitOf(word: string | undefined): RateUnit | undefined | null {
-  return word === undefined ? undefined : QUOTA_UNITS[word] ?? null;
 }
 
 function noteCombined(

@@ -65,8 +65,8 @@ export function windowsOf(name: string, family: Family): Window[] {
   const policies = family.policies.filter((policy) =>
     !policy.isNamed || !family.states.has(`policy ${policy.name}`)
   );
-  const withPolicies = joinPolicies(name, plain, policies);
-  return lendReset([...withPolicies, ...others]);
+  if (plain.length === 0) others.push(...policies.map((policy) => asWindow(name, policy)));
+  return lendReset([...joinPolicies(name, plain, policies), ...others]);
 }
 
 /**
@@ -83,10 +83,10 @@ function split(draft: Draft, family: string, policy?: Policy): Window[] {
   for (let at = 0; at < length; at++) {
     const [limit, remaining, used, resetMs] = lists.map((list) => valueAt(list, at, length));
     const counts = settle({ limit: limit ?? policy?.quota, remaining, used, resetMs });
-    if (counts === undefined) continue;
     const isEmpty = Object.keys(counts).length === 0 && usedPercent === undefined;
     if (isEmpty && draft.windowMs === undefined) continue;
-    windows.push(known<Window>({ family, mark, ...counts, usedPercent, windowMs, isListed: true }));
+    const isListed = usedPercent !== undefined || isCounted(counts);
+    windows.push(known<Window>({ family, mark, ...counts, usedPercent, windowMs, isListed }));
   }
   return windows;
 }
@@ -116,46 +116,32 @@ interface Counts {
   readonly resetMs?: number | undefined;
 }
 
-/** What the raw counts mean; undefined where they say "no limit", or "not reported". */
-function settle({ limit, remaining, used, resetMs }: Counts): Counts | undefined {
+function isCounted({ limit, remaining, used }: Counts): boolean {
+  return limit !== undefined || remaining !== undefined || used !== undefined;
+}
+
+/** What raw counts mean: -1 is "no limit" or "not told", a reset of 0 beside it says nothing. */
+function settle({ limit, remaining, used, resetMs }: Counts): Counts {
   const allowed = limit !== undefined && limit > 0 ? limit : undefined;
-  const isUnset = (limit ?? 0) < 0 && remaining === undefined;
-  if (isUnset || remaining !== undefined && remaining < 0 && allowed === undefined) {
-    return undefined;
-  }
+  const isUnset = remaining === undefined ? (limit ?? 0) < 0 : remaining < 0 && !allowed;
   const spent = used !== undefined && used >= 0 ? used : undefined;
+  if (isUnset) return known<Counts>({ used: spent, resetMs: resetMs === 0 ? undefined : resetMs });
   const left = remaining === undefined
     ? allowed !== undefined && spent !== undefined ? Math.max(0, allowed - spent) : undefined
     : Math.max(0, remaining);
   const sum = limit === undefined && left !== undefined && spent !== undefined ? left + spent : 0;
-  return known<Counts>({
-    limit: allowed ?? (sum > 0 ? sum : undefined),
-    remaining: left,
-    used: spent,
-    resetMs,
-  });
+  const whole = allowed ?? (sum > 0 ? sum : undefined);
+  return known<Counts>({ limit: whole, remaining: left, used: spent, resetMs });
 }
 
 /**
  * Gives the plain windows the length of their policy: the one with the same quota, whose window is
  * no shorter than the time to the reset. Policies that are no window's own are windows beside it.
  */
-function joinPolicies(family: string, plain: Window[], policies: readonly Policy[]): Window[] {
-  const [lone] = policies;
-  if (lone === undefined) return plain;
-  const asWindow = (policy: Policy, isAside: boolean): Window => {
-    const { name, unit, quota: limit, windowMs, isNamed } = policy;
-    const mark = known<Mark>({
-      key: `policy ${name ?? ''} ${limit} ${windowMs ?? ''}`,
-      name,
-      unit,
-      isAside: isAside ? true : undefined,
-      namesScope: isNamed ? 'always' : undefined,
-    });
-    return known<Window>({ family, mark, limit, windowMs, isListed: true });
-  };
+function joinPolicies(name: string, plain: Window[], policies: readonly Policy[]): Window[] {
   const [first] = plain;
-  if (first === undefined) return policies.map((policy) => asWindow(policy, false));
+  const [lone] = policies;
+  if (first === undefined || lone === undefined) return plain;
   if (plain.length === 1 && policies.length === 1 && first.limit === undefined) {
     const isQuota = lone.unit === undefined && (first.remaining ?? 0) <= lone.quota;
     return isQuota
@@ -176,8 +162,21 @@ function joinPolicies(family: string, plain: Window[], policies: readonly Policy
     return known<Window>({ ...window, windowMs });
   });
   if (plain.length > 1 || policies.length === 1) return joined;
-  const beside = policies.map((policy) => asWindow(policy, true));
+  const beside = policies.map((policy) => asWindow(name, policy, true));
   return [...joined.map((window) => ({ ...window, isListed: false })), ...beside];
+}
+
+/** A policy as a window of its own; aside, where its like is counted by another window already. */
+function asWindow(family: string, policy: Policy, isAside = false): Window {
+  const { name, unit, quota: limit, windowMs, isNamed } = policy;
+  const mark = known<Mark>({
+    key: `policy ${name ?? ''} ${limit} ${windowMs ?? ''}`,
+    name,
+    unit,
+    isAside: isAside ? true : undefined,
+    namesScope: isNamed ? 'always' : undefined,
+  });
+  return known<Window>({ family, mark, limit, windowMs, isListed: true });
 }
 
 function isOf(policy: Policy, window: Window): boolean {
@@ -187,10 +186,8 @@ function isOf(policy: Policy, window: Window): boolean {
 
 /** A plain window that counts nothing belongs to the family's binding window: it is its reset. */
 function lendReset(windows: Window[]): Window[] {
-  const isCount = (one: Window) =>
-    one.limit !== undefined || one.remaining !== undefined || one.used !== undefined;
-  const bare = windows.find((window) => window.mark.key === '' && !isCount(window));
-  const counted = windows.filter((window) => isCount(window) && !window.mark.isAside);
+  const bare = windows.find((window) => window.mark.key === '' && !isCounted(window));
+  const counted = windows.filter((window) => isCounted(window) && !window.mark.isAside);
   const calls = counted.filter((window) => window.mark.unit !== 'tokens');
   const binding = bindingOf(calls.length > 0 ? calls : counted);
   if (bare === undefined || binding === undefined) return windows;
@@ -206,6 +203,10 @@ function lendReset(windows: Window[]): Window[] {
 
 /** The same object without its unknown fields. */
 export function known<T extends object>(fields: { [Key in keyof T]: T[Key] | undefined }): T {
-  const kept = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(kept) as T;
+  const kept: Partial<T> = {};
+  for (const key in fields) {
+    const value = fields[key];
+    if (value !== undefined) kept[key] = value;
+  }
+  return kept as T;
 }
