@@ -134,7 +134,7 @@ describe('readRates takes linear time', () => {
   /** The fastest of a few runs, in ms: noise only ever adds. */
   function fastestMs(run: () => void): number {
     let fastest = Infinity;
-    for (let at = 0; at < 5; at++) {
+    for (let at = 0; at < 3; at++) {
       const startMs = performance.now();
       run();
       fastest = Math.min(fastest, performance.now() - startMs);
@@ -142,7 +142,7 @@ describe('readRates takes linear time', () => {
     return fastest;
   }
 
-  it.each(PATTERNS)('with every header full of %j', (pattern) => {
+  it.each(PATTERNS)('with every header full of %j', { retry: 2 }, (pattern) => {
     const timeMs = (length: number) => {
       const text = pattern.repeat(Math.ceil(length / pattern.length)).slice(0, length);
       const given = Object.fromEntries(NAMES.slice(0, 64).map((header) => [header, text]));
@@ -153,7 +153,7 @@ describe('readRates takes linear time', () => {
     expect(timeMs(8_192) / Math.max(timeMs(1_024), 0.5)).toBeLessThan(32);
   });
 
-  it('with names that never end', () => {
+  it('with names that never end', { retry: 2 }, () => {
     const timeMs = (length: number) => {
       const given = Object.fromEntries(
         Array.from({ length: 64 }, (_, at) => ['x-ratelimit-'.repeat(length) + at, '1']),
