@@ -5,13 +5,16 @@
 
 /**
  * An upstream's rate headers in the normal form that all dialects are read into. Durations are
- * whole ms >= 0; what the upstream did not say is absent, never NaN, 0 or null.
+ * whole ms >= 0; what the upstream did not say is absent, never NaN, 0 or null. Where several
+ * windows were read, the fields at the top are those of the binding one.
  */
 export interface RateReading {
-  /** Requests the window allows, > 0. */
+  /** Requests the window allows, > 0; a fraction where an upstream states a slow rate a second. */
   readonly limit?: number;
-  /** Requests left in the window, >= 0. */
+  /** Requests left in the window, >= 0; may exceed the limit where an upstream lets one burst. */
   readonly remaining?: number;
+  /** Requests used in the window, only where neither limit nor remaining is known. */
+  readonly used?: number;
   /** Ms until the window resets. */
   readonly resetMs?: number;
   /** Length of the window, only where a header states it. */
@@ -20,21 +23,35 @@ export interface RateReading {
   readonly tokenLimit?: number;
   readonly tokenRemaining?: number;
   readonly tokenResetMs?: number;
-  readonly tokenWindowMs?: number;
   /** The upstream's hint of how long to hold back, ms. */
   readonly retryAfterMs?: number;
-  /** Every window that was read, where there were several. */
-  readonly windows?: readonly RateWindow[];
-  /** What a refusal was about, where a header says it. */
+  /** What the reading is about (a bucket, a policy, a reason), where the upstream says it. */
   readonly scope?: string;
+  /** Every window that was read, where there were several; all of them bind. */
+  readonly windows?: readonly RateWindow[];
 }
 
-/** One of several windows that an upstream reports side by side. */
+/**
+ * What a window counts. Only `requests` and `tokens` (LLM tokens) have fields at the top of a
+ * reading; the rest is told in its windows alone.
+ */
+export type RateUnit =
+  | 'requests'
+  | 'tokens'
+  | 'complexity'
+  | 'points'
+  | 'content-bytes'
+  | 'concurrent-requests';
+
+/** One of several windows that an upstream reports side by side; requests where no unit is told. */
 export interface RateWindow {
   readonly name?: string;
-  readonly unit?: 'requests' | 'tokens';
+  readonly unit?: RateUnit;
   readonly limit?: number;
   readonly remaining?: number;
+  readonly used?: number;
+  /** Used share of a limit that the upstream keeps to itself, in percent. */
+  readonly usedPercent?: number;
   readonly resetMs?: number;
   readonly windowMs?: number;
 }
