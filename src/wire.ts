@@ -40,7 +40,6 @@ const RateFields = z.object({
   tokenLimit: orAbsent(amount),
   tokenRemaining: orAbsent(amount),
   tokenResetMs: orAbsent(amount),
-  tokenWindowMs: orAbsent(amount),
   retryAfterMs: orAbsent(amount),
 });
 
@@ -88,7 +87,7 @@ const Rate = z.strictObject({
   burst: whole(1, 10_000_000).nullable().default(null),
   learn: z.boolean().default(true),
   kind: z.enum(['auto', 'concurrency', 'rate']).default('auto'),
-  hints: z.record(z.string().max(64), z.string().max(256)).default({}),
+  hints: z.strictObject({ resetUnit: z.enum(['s', 'ms']).optional() }).prefault({}),
   maxPauseMs: whole(0, 86_400_000).default(300_000),
 });
 

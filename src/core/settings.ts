@@ -45,7 +45,7 @@ export interface RateSettings {
   /** What a 429 means for this upstream. */
   readonly kind: 'auto' | 'concurrency' | 'rate';
   /** What the upstream's headers cannot say of themselves, e.g. `{"resetUnit": "ms"}`. */
-  readonly hints: Readonly<Record<string, string>>;
+  readonly hints: { readonly resetUnit?: 's' | 'ms' | undefined };
   /** The longest pause that an upstream's hint can cause. */
   readonly maxPauseMs: number;
 }

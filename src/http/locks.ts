@@ -142,7 +142,9 @@ export class LockDoor {
         report = parsed.data;
       }
     }
-    const released = scheduler.release(caller.entry.pool, slotId, outcomeOf(report));
+    const { hints } = caller.entry.spec.rate;
+    const outcome = outcomeOf(report, { nowMs: this.#epochMs(), hints });
+    const released = scheduler.release(caller.entry.pool, slotId, outcome);
     return jsonAnswer(released ? '{"released":true}' : '{"released":false}');
   }
 

@@ -86,7 +86,7 @@ export const SAMPLE_NOW_MS = 1_767_225_600_000;
 /** What headers cannot say, as the operator knows it of one upstream. */
 export interface Hints {
   /** What a bare number in a reset header is. */
-  readonly resetUnit?: 's' | 'ms';
+  readonly resetUnit?: 's' | 'ms' | undefined;
 }
 
 export interface Dialect {
