@@ -1,0 +1,40 @@
+/**
+ * What the documents say is what the program does: settings, errors and defaults are compared.
+ */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../src/config.ts';
+import { ERRORS } from '../src/errors.ts';
+import { PoolSpec } from '../src/wire.ts';
+
+const readme = readFileSync('README.md', 'utf8');
+const errors = readFileSync('docs/errors.md', 'utf8');
+
+describe('README', () => {
+  it('lists every setting of serve with its variable and default', () => {
+    const table = readme.split('<!-- settings -->')[1]?.split('\n\n')[0] ?? '';
+    const rows = table.trim().split('\n').slice(2).map((row) =>
+      row.split('|').map((cell) => cell.trim().replaceAll('`', '').replace(/ \(.*/, ''))
+    );
+    const wanted = Object.values(SETTINGS).map(({ flag, environment, fallback }) => [
+      flag.split(' ')[0],
+      environment,
+      fallback ?? 'none',
+    ]);
+    expect(rows.map((row) => row.slice(1, 4))).toEqual(wanted);
+  });
+
+  it('shows a pool whose every field is its default', () => {
+    const json = readme.split('<!-- pool -->')[1]?.match(/```json\n([\s\S]*?)```/)?.[1] ?? '';
+    expect(PoolSpec.parse({ name: 'prod-acme' })).toEqual(JSON.parse(json));
+  });
+});
+
+describe('docs/errors.md', () => {
+  it('lists every error code with its status, and no other', () => {
+    const rows = [...errors.matchAll(/^\| `(\w+)`\s+\| (\d+)\s+\|/gm)];
+    const listed = Object.fromEntries(rows.map((row) => [row[1], Number(row[2])]));
+    const wanted = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
+    expect(listed).toEqual(Object.fromEntries(wanted));
+  });
+});
