@@ -12,7 +12,7 @@ const errors = readFileSync('docs/errors.md', 'utf8');
 
 describe('README', () => {
   it('lists every setting of serve with its variable and default', () => {
-    const table = readme.split('<!-- settings -->')[1]?.split('\n\n')[0] ?? '';
+    const table = readme.match(/<!-- settings -->\s+(\|[\s\S]*?)\n\n/)?.[1] ?? '';
     const rows = table.trim().split('\n').slice(2).map((row) =>
       row.split('|').map((cell) => cell.trim().replaceAll('`', '').replace(/ \(.*/, ''))
     );

@@ -91,7 +91,7 @@ describe('imports', () => {
     [/^src\/http\//, /^src\/(core|scheduler|store|upstream|access|http|admin)\/|^src\/[^/]+\.ts$/],
     [/^src\/admin\//, /^src\/admin\/|^src\/[^/]+\.ts$/],
     [/^src\/client\//, /^src\/client\/|^src\/(wire|errors)\.ts$/],
-    [/^src\/[^/]+\.ts$/, /^src\/[^/]+\.ts$|^package\.json$/],
+    [/^src\/[^/]+\.ts$/, /^src\/[^/]+\.ts$|^package\.json$|^db\/migrations\//],
   ];
 
   it('go only in the allowed direction', () => {

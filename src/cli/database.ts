@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Snapshot, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
-import { makeStore } from '../store/stores.ts';
+import { storeFor } from '../store/stores.ts';
 import { EXIT, Stop } from './command.ts';
 import { lockFile } from './file_lock.ts';
 
@@ -15,7 +15,15 @@ export interface Database {
 }
 
 export async function openDatabase(url: string): Promise<Database> {
-  const store = makeStore(url, { lock: lockFile });
+  const authToken = Deno.env.get('NTHBOUNCER_DB_TOKEN');
+  const store = storeFor({
+    url,
+    ...(authToken === undefined ? {} : { authToken }),
+    owner: crypto.randomUUID(),
+    lock: lockFile,
+    sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
+  });
+  if (store === null) throw new Stop(EXIT.usage, `--db: no store knows the URL ${url}`);
   try {
     return { store, snapshot: await store.open() };
   } catch (error) {

@@ -12,7 +12,7 @@ import { Directory } from '../scheduler/directory.ts';
 import { Housekeeping } from '../scheduler/housekeeping.ts';
 import type { SchedulerEvents } from '../scheduler/scheduler.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
-import { VERSION } from '../version.ts';
+import { SCHEMA_VERSION, VERSION } from '../version.ts';
 import { adminHashOfEnvironment, adminHashOfStore } from './admin_secret.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
@@ -97,7 +97,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     describe: () => ({
       version: VERSION,
       runtime: `deno ${Deno.version.deno}`,
-      schema: snapshot.schema,
+      schema: SCHEMA_VERSION,
       uptimeMs: clock.nowMs() - startedAtMs,
     }),
   };

@@ -64,8 +64,6 @@ export interface Snapshot {
   readonly fence: number;
   /** The highest number that an attempt's id was made of; 0 in a new database. */
   readonly attempt: number;
-  /** The schema's version, for people to see. */
-  readonly schema: string;
   /** Whether the database was new. */
   readonly isNew: boolean;
 }
@@ -74,7 +72,7 @@ export interface LogQuery {
   readonly pool: string;
   /** Entries an answer, 1 to 1000. */
   readonly limit: number;
-  /** Where the page before ended. */
+  /** Where the page before ended: see {@link isLogCursor}. */
   readonly cursor?: string;
   readonly outcome?: string;
   /** Epoch ms, both inclusive. */
@@ -89,7 +87,12 @@ export interface LogPage {
   readonly nextCursor: string | null;
 }
 
-/** How much of a pool's log is kept. */
+/** Whether a text can be a {@link LogPage.nextCursor}: the number of an entry. */
+export function isLogCursor(text: string): boolean {
+  return /^(0|[1-9]\d{0,14})$/.test(text);
+}
+
+/** How much of a pool's log is kept. Entries go in runs of up to 500, so some more may stay. */
 export interface Retention {
   readonly pool: string;
   readonly rowsMax: number;
@@ -100,7 +103,8 @@ export interface Retention {
 export interface Store {
   /**
    * Brings the schema up to date, claims the database for this process and reads what survived.
-   * @throws StoreError `damaged`, `newer_schema`, `owned` or `failed`; the database is untouched.
+   * @throws StoreError `damaged`, `newer_schema` or `owned`, and the database is untouched; or
+   * `busy` or `failed`.
    */
   open(): Promise<Snapshot>;
   /**
@@ -109,7 +113,11 @@ export interface Store {
    * @throws StoreError `busy`, `failed` or `lost`.
    */
   commit(batch: Batch): Promise<void>;
-  /** Moves what commits appended to where it is read from; does nothing where there is nothing. */
+  /**
+   * Moves what was committed to where it stays. To be called a few times a second while commits
+   * come; cheap where there is nothing to do. The log is folded before it is read in any case.
+   * @throws StoreError `busy`, `failed` or `lost`; nothing is lost, and the next fold does it.
+   */
   fold(): Promise<void>;
   savePool(row: PoolRow): Promise<void>;
   /** Deletes the pool and its keys. */

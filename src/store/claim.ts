@@ -1,0 +1,105 @@
+/**
+ * The claim: which server owns a database. It owns the row of that name and the rules of taking
+ * and giving it; nothing else decides about ownership. A later claim for each pool would change
+ * this file and the guard of writes alone.
+ *
+ * A claim is an epoch. Taking it raises the epoch, and every write of an earlier owner then fails.
+ * That alone keeps two owners from both writing; the lock (for a file) or the beat (for a remote
+ * database) only spares a living owner from being robbed by a second start.
+ */
+import type { Connection } from './libsql/connection.ts';
+import { lostError } from './libsql/connection.ts';
+import { StoreError } from './store.ts';
+
+/** A living owner's beat must change within this time. */
+export const BEAT_MS_MAX = 6_000;
+const LOOKS = 12;
+
+export interface Claim {
+  readonly epoch: number;
+  readonly fence: number;
+  readonly attempt: number;
+  readonly logged: number;
+  readonly folds: number;
+}
+
+export interface ClaimOptions {
+  /** A fresh id of this process. */
+  readonly owner: string;
+  /** Whether a lock outside the database already proved that no other owner lives. */
+  readonly isLocked: boolean;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+/** @throws StoreError `owned` where another owner lives. */
+export async function takeClaim(connection: Connection, options: ClaimOptions): Promise<Claim> {
+  const { owner, isLocked, sleep } = options;
+  await connection.execute(
+    `INSERT OR IGNORE INTO claim (id, epoch, beat, fence, attempt, logged, folds, base)
+     VALUES (1, 0, 0, 0, 0, 0, 0, 0)`,
+    [],
+  );
+  const found = await readClaim(connection);
+  if (!isLocked && found.owner !== null) {
+    for (let look = 0; look < LOOKS; look += 1) {
+      await sleep(BEAT_MS_MAX / LOOKS);
+      const now = await readClaim(connection);
+      if (now.owner === null) break;
+      if (now.beat !== found.beat || now.epoch !== found.epoch) throw ownedError();
+    }
+  }
+  // Conditional on the epoch, so that of two starters that both waited only one takes it.
+  const taken = await connection.execute(
+    'UPDATE claim SET epoch = epoch + 1, owner = ?1, beat = beat + 1 WHERE epoch = ?2',
+    [owner, found.epoch],
+  );
+  if (taken.rowsAffected !== 1) throw ownedError();
+  const { fence, attempt, logged, folds, epoch } = await readClaim(connection);
+  if (epoch !== found.epoch + 1) throw ownedError();
+  return { fence, attempt, logged, folds, epoch };
+}
+
+/** Shows that the owner lives, by a small durable write. */
+export async function beatClaim(connection: Connection): Promise<void> {
+  const { rowsAffected } = await connection.execute(
+    'UPDATE claim SET beat = beat + 1 WHERE epoch = ?1',
+    [connection.epoch],
+  );
+  if (rowsAffected !== 1) throw lostError();
+}
+
+/** Gives the claim back, so that the next starter need not wait. */
+export async function releaseClaim(connection: Connection): Promise<void> {
+  await connection.execute('UPDATE claim SET owner = NULL WHERE epoch = ?1', [connection.epoch]);
+}
+
+/** How many folds were applied, where a fold's answer was lost. */
+export async function readFolds(connection: Connection): Promise<number> {
+  const claim = await readClaim(connection);
+  if (claim.epoch !== connection.epoch) throw lostError();
+  return claim.folds;
+}
+
+async function readClaim(connection: Connection): Promise<Claim & ClaimRow> {
+  const { rows } = await connection.execute('SELECT * FROM claim', []);
+  const row = rows[0];
+  if (row === undefined) throw new StoreError('failed', 'The database has lost its claim row.');
+  return {
+    epoch: Number(row.epoch),
+    owner: row.owner === null ? null : String(row.owner),
+    beat: Number(row.beat),
+    fence: Number(row.fence),
+    attempt: Number(row.attempt),
+    logged: Number(row.logged),
+    folds: Number(row.folds),
+  };
+}
+
+interface ClaimRow {
+  readonly owner: string | null;
+  readonly beat: number;
+}
+
+function ownedError(): StoreError {
+  return new StoreError('owned', 'Another server owns the database and is running.');
+}

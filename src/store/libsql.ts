@@ -1,0 +1,198 @@
+/**
+ * The store on libSQL: a file here, or a server that speaks libSQL. It puts the pieces in
+ * src/store/libsql together and says in which order a database is opened and closed. It must not
+ * touch a database before it knows that the database is sound, known and free.
+ */
+import { statSync } from 'node:fs';
+import { beatClaim, type Claim, releaseClaim, takeClaim } from './claim.ts';
+import { Connection } from './libsql/connection.ts';
+import { createMissing, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
+import { Journal } from './libsql/journal.ts';
+import { pruneStep, readLoggedPools, readLogPage } from './libsql/log.ts';
+import { migrateSchema } from './libsql/migrate.ts';
+import * as rows from './libsql/rows.ts';
+import {
+  type Batch,
+  type KeyRow,
+  type LogPage,
+  type LogQuery,
+  type PoolRow,
+  type Retention,
+  type Snapshot,
+  type Store,
+  StoreError,
+} from './store.ts';
+
+/** The write-ahead log is emptied into the main file when it is this large. */
+const WAL_BYTES = 4 * 1024 * 1024;
+
+export interface LibsqlOptions {
+  /** `file:` with a path, or `libsql:`, `https:`, `http:`, `wss:`, `ws:`. */
+  readonly url: string;
+  readonly authToken?: string;
+  /** A fresh id of this process. */
+  readonly owner: string;
+  /**
+   * Locks a file beside the database until this process ends; false where another process has it.
+   * Without it, or with a remote database, ownership is known by the owner's beat alone.
+   */
+  readonly lock?: (path: string) => Promise<boolean>;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+export class LibsqlStore implements Store {
+  readonly #options: LibsqlOptions;
+  /** Null where the database is remote. */
+  readonly #path: string | null;
+  #opened: { connection: Connection; journal: Journal } | null = null;
+
+  constructor(options: LibsqlOptions) {
+    this.#options = options;
+    this.#path = /^file:/i.test(options.url) ? pathOfUrl(options.url) : null;
+  }
+
+  async open(): Promise<Snapshot> {
+    const { url, authToken, owner, lock, sleep } = this.#options;
+    const path = this.#path;
+    const isLocked = path !== null && lock !== undefined;
+    if (path !== null) {
+      createMissing(path);
+      if (isLocked && !await lock(`${path}-lock`)) {
+        throw new StoreError('owned', `Another server is running on the database ${path}.`);
+      }
+      await inspectFile(path);
+    }
+    const connection = new Connection({
+      url: path === null ? url : urlOfPath(path),
+      authToken,
+      isFile: path !== null,
+    });
+    try {
+      if (connection.isFile) {
+        await connection.run((client) => client.executeMultiple('PRAGMA journal_mode = WAL'));
+      }
+      const isNew = await migrateSchema(connection, path ?? url);
+      const claim = await takeClaim(connection, { owner, isLocked, sleep });
+      connection.epoch = claim.epoch;
+      return await this.#recover(connection, claim, isNew);
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  async #recover(connection: Connection, claim: Claim, isNew: boolean): Promise<Snapshot> {
+    const stored = await connection.execute('SELECT slot_id FROM lease', []);
+    const slotIds = stored.rows.map((row) => String(row.slot_id));
+    const journal = new Journal(connection, slotIds, claim);
+    await journal.replay();
+    await connection.write(['DELETE FROM lease WHERE pool NOT IN (SELECT name FROM pool)']);
+    const leases = await journal.leases();
+    const marks = (await connection.execute('SELECT fence, attempt FROM claim', [])).rows[0];
+    this.#opened = { connection, journal };
+    return {
+      pools: await rows.readPools(connection),
+      keys: await rows.readKeys(connection),
+      leases,
+      fence: leases.reduce((most, { fence }) => Math.max(most, fence), Number(marks?.fence ?? 0)),
+      attempt: Number(marks?.attempt ?? 0),
+      isNew,
+    };
+  }
+
+  commit(batch: Batch): Promise<void> {
+    return this.#journal.commit(batch);
+  }
+
+  async fold(): Promise<void> {
+    await this.#journal.fold();
+    await this.#checkpoint();
+  }
+
+  savePool(row: PoolRow): Promise<void> {
+    return rows.savePool(this.#connection, row);
+  }
+
+  removePool(name: string): Promise<void> {
+    return rows.removePool(this.#connection, name);
+  }
+
+  saveKeys(keys: readonly KeyRow[]): Promise<void> {
+    return rows.saveKeys(this.#connection, keys);
+  }
+
+  removeKey(pool: string, id: string): Promise<void> {
+    return rows.removeKey(this.#connection, pool, id);
+  }
+
+  touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void> {
+    return rows.touchKeys(this.#connection, usedAt);
+  }
+
+  readValue(name: string): Promise<string | null> {
+    return rows.readValue(this.#connection, name);
+  }
+
+  saveValue(name: string, value: string): Promise<void> {
+    return rows.saveValue(this.#connection, name, value);
+  }
+
+  async readLog(query: LogQuery): Promise<LogPage> {
+    await this.#journal.fold();
+    return readLogPage(this.#connection, query);
+  }
+
+  pruneLog(retention: Retention): Promise<boolean> {
+    return pruneStep(this.#connection, retention);
+  }
+
+  async loggedPools(): Promise<readonly string[]> {
+    await this.#journal.fold();
+    return readLoggedPools(this.#connection);
+  }
+
+  probe(): Promise<void> {
+    return beatClaim(this.#connection);
+  }
+
+  async close(): Promise<void> {
+    const connection = this.#connection;
+    try {
+      await this.#journal.fold();
+      await releaseClaim(connection);
+      if (connection.isFile) await connection.execute('PRAGMA wal_checkpoint(TRUNCATE)', []);
+    } finally {
+      connection.close();
+      this.#opened = null;
+    }
+  }
+
+  /**
+   * Empties a large write-ahead log into the main file. The mark that follows is the new log's
+   * first page, by which a start knows whether log and main file belong together.
+   */
+  async #checkpoint(): Promise<void> {
+    const wal = this.#path === null
+      ? undefined
+      : statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
+    if (wal === undefined || wal.size < WAL_BYTES) return;
+    const connection = this.#connection;
+    const { rows } = await connection.execute('PRAGMA wal_checkpoint(TRUNCATE)', []);
+    // Somebody reads from the log just now; the next fold tries again.
+    if (rows[0]?.busy !== 0) return;
+    await connection.write(['UPDATE claim SET base = folds']);
+  }
+
+  get #connection(): Connection {
+    return this.#used.connection;
+  }
+
+  get #journal(): Journal {
+    return this.#used.journal;
+  }
+
+  get #used(): { connection: Connection; journal: Journal } {
+    if (this.#opened === null) throw new StoreError('failed', 'The store is not open.');
+    return this.#opened;
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * The one connection to a libSQL database. It runs one piece of work at a time, in order, turns
+ * every error into a StoreError, and after an error makes sure that the next work meets a sound
+ * connection. It must never hand out a connection on which a statement of the driver still stands
+ * open: later writes on it would be answered before they are durable, and keep the write lock.
+ */
+import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client';
+import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql';
+import { StoreError } from '../store.ts';
+
+/** The driver waits on the main thread, so it may hardly wait at all; callers try again. */
+const BUSY_WAIT_MS = 5;
+
+/** Checkpoints are made after a fold; this is SQLite's own, should there be no folds (16 MB). */
+const CHECKPOINT_PAGES = 4000;
+
+export interface ConnectionOptions {
+  /** A URL that the client takes. */
+  readonly url: string;
+  readonly authToken?: string | undefined;
+  /** Whether it is a file here, with a write-ahead log that is ours to tend. */
+  readonly isFile: boolean;
+}
+
+export class Connection {
+  /** Builds statements, and runs them inside {@link run}. */
+  readonly drizzle: LibSQLDatabase;
+  readonly isFile: boolean;
+  /** The claim under which this process writes; 0 before it has one. */
+  epoch = 0;
+  readonly #client: Client;
+  #tail: Promise<unknown> = Promise.resolve();
+  #doubt: 'none' | 'statement' | 'connection' = 'connection';
+
+  constructor(options: ConnectionOptions) {
+    this.isFile = options.isFile;
+    const { url, authToken } = options;
+    try {
+      this.#client = createClient({
+        url,
+        ...(authToken === undefined ? {} : { authToken }),
+        concurrency: 1,
+        timeout: BUSY_WAIT_MS,
+      });
+    } catch (error) {
+      throw storeError(error);
+    }
+    this.drizzle = drizzle(this.#client);
+  }
+
+  /** Runs the work when all earlier work has ended. The work alone uses {@link client}. */
+  run<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const done = this.#tail.then(() => this.#attempt(work));
+    this.#tail = done.catch(() => {});
+    return done;
+  }
+
+  execute(sql: string, args: (string | number | null)[]): Promise<ResultSet> {
+    return this.run((client) => client.execute({ sql, args }));
+  }
+
+  /** Runs the statements in one transaction, if the claim is still ours. */
+  write(statements: InStatement[]): Promise<ResultSet[]> {
+    return this.run((client) => client.batch([guard(this.epoch), ...statements], 'write'));
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    try {
+      if (this.#doubt !== 'none') await this.#recover();
+      return await work(this.#client);
+    } catch (error) {
+      const cause = storeError(error);
+      // A statement that met a lock stands open until the garbage collector finds it. All other
+      // errors end their statement, and a new connection each time would pile up open files.
+      if (cause.kind === 'busy') this.#doubt = 'connection';
+      else if (cause.kind === 'failed' && this.#doubt === 'none') this.#doubt = 'statement';
+      throw cause;
+    }
+  }
+
+  /**
+   * Proves the connection with a small write of its own. `executeMultiple` ends its statements
+   * even when they fail, so this may be tried while a lock lasts and leaves nothing open.
+   */
+  async #recover(): Promise<void> {
+    if (this.#doubt === 'connection') await this.#client.reconnect();
+    this.#doubt = 'connection';
+    if (this.isFile) {
+      await this.#client.executeMultiple(
+        `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};`,
+      );
+    }
+    // COMMIT fails where a statement stands open.
+    const proof = this.epoch === 0 ? '' : beatSql(this.epoch);
+    await this.#client.executeMultiple(`BEGIN IMMEDIATE; ${proof} COMMIT;`);
+    this.#doubt = 'none';
+  }
+}
+
+function beatSql(epoch: number): string {
+  return `UPDATE claim SET beat = beat + 1 WHERE epoch = ${Math.trunc(epoch)};`;
+}
+
+/** Fails the transaction that it heads, by the check of `claim.epoch`, when the claim is lost. */
+function guard(epoch: number): InStatement {
+  return {
+    sql: 'UPDATE claim SET epoch = CASE epoch WHEN ?1 THEN ?1 ELSE -1 END',
+    args: [epoch],
+  };
+}
+
+/** What an error of the driver means to the host. */
+export function storeError(error: unknown): StoreError {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof StoreError) return cause;
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+      return new StoreError('busy', 'Another process holds the write lock of the database.', {
+        cause,
+      });
+    }
+    if (code.startsWith('SQLITE_CONSTRAINT') && cause.message.includes('claim_epoch')) {
+      return lostError();
+    }
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return new StoreError('failed', `The database could not be read or written: ${message}.`, {
+    cause: error,
+  });
+}
+
+export function lostError(): StoreError {
+  return new StoreError('lost', 'Another server has claimed the database.');
+}

@@ -1,0 +1,153 @@
+/**
+ * The database file before it is opened: where it is, whether it is sound, and whether what lies
+ * beside it belongs to it. It changes nothing but to create what is missing. It must not read the
+ * file while a connection is open: closing it would drop SQLite's locks of this process.
+ */
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { type Client, createClient } from '@libsql/client';
+import { StoreError } from '../store.ts';
+import { storeError } from './connection.ts';
+import { HASHES_SQL, missingMigrations, TABLES_SQL } from './migrate.ts';
+
+const MAGIC = 'SQLite format 3\0';
+
+/** The path in a `file:` URL, absolute. */
+export function pathOfUrl(url: string): string {
+  const [path = ''] = url.replace(/^file:/i, '').split(/[?#]/);
+  return resolve(decodeURIComponent(path.replace(/^\/\/[^/]*/, '')));
+}
+
+export function urlOfPath(path: string): string {
+  return `file:${encodePath(path)}`;
+}
+
+function encodePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}
+
+/** Creates the folder and an empty file where they are missing, closed to other users. */
+export function createMissing(path: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    throw storeError(error);
+  }
+}
+
+/**
+ * Reads the file through and leaves every byte of it as it is.
+ * @throws StoreError `damaged`, `newer_schema` or `failed`
+ */
+export async function inspectFile(path: string): Promise<void> {
+  const size = sizeOf(path);
+  const walSize = sizeOf(`${path}-wal`);
+  if (size === 0) {
+    if (walSize > 0) throw leftoverError(path);
+    return;
+  }
+  const header = readHeader(path);
+  if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) throw damagedError(path);
+  // Byte 18: 2 where a write-ahead log may be. Copies made by VACUUM INTO have 1.
+  if (walSize > 0 && header[18] !== 2) throw leftoverError(path);
+  const base = walSize > 0 ? await foldsInMainFile(path) : null;
+  await withReader(path, 'mode=ro', async (client) => {
+    const { rows } = await client.execute('PRAGMA quick_check(1)');
+    if (rows[0]?.quick_check !== 'ok') {
+      throw walSize > 0 ? leftoverError(path) : damagedError(path);
+    }
+    const tables = (await client.execute(TABLES_SQL)).rows.map((row) => String(row.name));
+    const hashes = tables.includes('__drizzle_migrations')
+      ? (await client.execute(HASHES_SQL)).rows.map((row) => String(row.hash))
+      : [];
+    missingMigrations({ tables, hashes }, path);
+    if (base === null || hashes.length === 0) return;
+    const claim = (await client.execute('SELECT base FROM claim')).rows[0];
+    if (claim !== undefined && Number(claim.base) > base) throw leftoverError(path);
+  });
+}
+
+/** How many folds the main file holds, its write-ahead log left aside; null where it cannot say. */
+async function foldsInMainFile(path: string): Promise<number | null> {
+  try {
+    return await withReader(path, 'immutable=1', async (client) => {
+      const row = (await client.execute('SELECT folds FROM claim')).rows[0];
+      return row === undefined ? null : Number(row.folds);
+    });
+  } catch {
+    // A checkpoint that a crash cut short leaves the main file like that; the log mends it.
+    return null;
+  }
+}
+
+async function withReader<T>(
+  path: string,
+  mode: string,
+  read: (client: Client) => Promise<T>,
+): Promise<T> {
+  let client: Client | null = null;
+  try {
+    // The client knows no such options, but hands a path that is a URI itself on to SQLite.
+    const uri = `file:${encodePath(path)}?${mode}`;
+    client = createClient({ url: `file:${encodeURIComponent(uri)}`, concurrency: 1 });
+    return await read(client);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') throw damagedError(path, error);
+    throw storeError(error);
+  } finally {
+    client?.close();
+  }
+}
+
+function sizeOf(path: string): number {
+  let stats: Stats | undefined;
+  try {
+    stats = statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw storeError(error);
+  }
+  return stats?.size ?? 0;
+}
+
+function readHeader(path: string): Buffer {
+  const header = Buffer.alloc(100);
+  try {
+    const file = openSync(path, 'r');
+    try {
+      readSync(file, header, 0, header.length, 0);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    throw storeError(error);
+  }
+  return header;
+}
+
+function damagedError(path: string, cause?: unknown): StoreError {
+  return new StoreError(
+    'damaged',
+    `The database ${path} is damaged; it was left as it is. Restore a backup in its place, ` +
+      `and remove ${path}-wal and ${path}-shm first if they are there.`,
+    { cause },
+  );
+}
+
+function leftoverError(path: string): StoreError {
+  return new StoreError(
+    'damaged',
+    `The database ${path} does not fit the ${path}-wal beside it, which seems to be left from ` +
+      `another copy; both were left as they are. If you have just restored a backup, remove ` +
+      `${path}-wal and ${path}-shm; otherwise restore a backup.`,
+  );
+}

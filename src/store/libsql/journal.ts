@@ -1,0 +1,111 @@
+/**
+ * The journal: one row for each committed batch, and the folding of those rows into leases and log
+ * segments. It owns the rule of when and what is folded. It must never fold in memory what the
+ * database does not hold, nor report a batch as durable before its row is.
+ */
+import type { Client } from '@libsql/client';
+import { readFolds } from '../claim.ts';
+import { type Batch, type LeaseRow } from '../store.ts';
+import { batchOf, batchText, leaseOfText } from './batch_text.ts';
+import { type Connection, lostError } from './connection.ts';
+import { Backlog, foldStatements, type Marks } from './fold.ts';
+
+/** A backlog of this weight is folded without being asked: some milliseconds of work. */
+const FOLD_WEIGHT = 4_000;
+/** Beyond this the store refuses commits until folding works again. */
+const BACKLOG_WEIGHT_MAX = 200_000;
+const REPLAY_ROWS = 500;
+
+const COMMIT_SQL = 'INSERT INTO journal (body) SELECT ?1 WHERE (SELECT epoch FROM claim) = ?2';
+
+export class Journal {
+  readonly #connection: Connection;
+  readonly #stored: Set<string>;
+  #marks: Marks;
+  #backlog = new Backlog();
+  /** A fold that was begun, and is tried until it is known to be in the database. */
+  #begun: Backlog | null = null;
+  #isInDoubt = false;
+  #folding: Promise<void> | null = null;
+  #nextFold: Promise<void> | null = null;
+
+  /** @param stored the slot ids in the lease table. */
+  constructor(connection: Connection, stored: Iterable<string>, marks: Marks) {
+    this.#connection = connection;
+    this.#stored = new Set(stored);
+    this.#marks = marks;
+  }
+
+  async commit(batch: Batch): Promise<void> {
+    if (this.#backlog.weight > BACKLOG_WEIGHT_MAX) await this.fold();
+    const args = [batchText(batch), this.#connection.epoch];
+    const work = (client: Client) => client.execute({ sql: COMMIT_SQL, args });
+    const { rowsAffected, lastInsertRowid } = await this.#connection.run(work);
+    if (rowsAffected !== 1) throw lostError();
+    this.#backlog.add(batch, Number(lastInsertRowid), this.#stored);
+    // The commit is durable whatever becomes of this fold; the next one tells of its error.
+    if (this.#backlog.weight >= FOLD_WEIGHT) this.fold().catch(() => {});
+  }
+
+  /** Folds all that was committed when it was called; so it does not join a fold under way. */
+  fold(): Promise<void> {
+    if (this.#folding !== null) {
+      this.#nextFold ??= this.#folding.catch(() => {}).then(() => {
+        this.#nextFold = null;
+        return this.fold();
+      });
+      return this.#nextFold;
+    }
+    if (this.#begun === null && this.#backlog.lastSeq === 0) return Promise.resolve();
+    this.#folding = this.#foldAll().finally(() => this.#folding = null);
+    return this.#folding;
+  }
+
+  /** Folds what an earlier process left in the journal. */
+  async replay(): Promise<void> {
+    // A batch whose commit seemed to fail may be here, and its entries again in a later one.
+    const known = new Set<string>();
+    while (true) {
+      const { rows } = await this.#connection.execute(
+        'SELECT seq, body FROM journal ORDER BY seq LIMIT ?1',
+        [REPLAY_ROWS],
+      );
+      for (const row of rows) {
+        const batch = batchOf(String(row.body));
+        const entries = batch.entries.filter(({ id }) => !known.has(id) && known.add(id));
+        this.#backlog.add({ ...batch, entries }, Number(row.seq), this.#stored);
+      }
+      if (rows.length === 0) return;
+      await this.fold();
+    }
+  }
+
+  async leases(): Promise<LeaseRow[]> {
+    const { rows } = await this.#connection.execute('SELECT body FROM lease', []);
+    return rows.map((row) => leaseOfText(String(row.body)));
+  }
+
+  async #foldAll(): Promise<void> {
+    if (this.#begun !== null) await this.#foldBegun(this.#begun);
+    if (this.#backlog.lastSeq === 0) return;
+    const begun = this.#backlog;
+    this.#begun = begun;
+    this.#backlog = new Backlog();
+    // From here on what comes later counts on this fold, so it is tried until it is done.
+    for (const slotId of begun.gone) this.#stored.delete(slotId);
+    for (const slotId of begun.began.keys()) this.#stored.add(slotId);
+    await this.#foldBegun(begun);
+  }
+
+  async #foldBegun(begun: Backlog): Promise<void> {
+    const { folds, logged } = this.#marks;
+    const isApplied = this.#isInDoubt && await readFolds(this.#connection) > folds;
+    if (!isApplied) {
+      this.#isInDoubt = true;
+      await this.#connection.write(foldStatements(begun, this.#marks));
+    }
+    this.#isInDoubt = false;
+    this.#begun = null;
+    this.#marks = { folds: folds + 1, logged: logged + begun.entries.length };
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The access log in its segments: pages of it, and the deletion of what is too old or too much. It
+ * reads and deletes whole segments, so what it does in one call is bounded whatever is asked. It
+ * never sees the journal: who reads folds first.
+ */
+import type { Row } from '@libsql/client';
+import type { LogEntry } from '../entry.ts';
+import { isLogCursor, type LogPage, type LogQuery, type Retention } from '../store.ts';
+import { entriesOf } from './batch_text.ts';
+import type { Connection } from './connection.ts';
+
+/** Segments that one page looks at, and entries that it decodes. */
+const SEGMENTS_LOOKED_AT = 500;
+const ENTRIES_DECODED = 4_000;
+/** What one step of pruning deletes at most. */
+const SEGMENTS_PRUNED = 100;
+
+interface Segment {
+  readonly first: number;
+  readonly last: number;
+  readonly count: number;
+  readonly isWanted: boolean;
+}
+
+export async function readLogPage(connection: Connection, query: LogQuery): Promise<LogPage> {
+  const below = query.cursor === undefined
+    ? Number.MAX_SAFE_INTEGER
+    : isLogCursor(query.cursor)
+    ? Number(query.cursor)
+    : 0;
+  const segments = await lookAt(connection, query, below);
+  const chosen = choose(segments, query, below);
+  const texts = await readTexts(connection, query.pool, chosen.wanted);
+  const entries: LogEntry[] = [];
+  for (const { first, last } of chosen.wanted) {
+    const run = entriesOf(texts.get(last) ?? '[]');
+    for (let i = run.length - 1; i >= 0; i -= 1) {
+      const entry = run[i];
+      if (entry === undefined || first + i >= below || !isAskedFor(entry, query)) continue;
+      entries.push(entry);
+      if (entries.length === query.limit) {
+        const isLast = first + i === chosen.lowest && chosen.isEnd;
+        return { entries, nextCursor: isLast ? null : String(first + i) };
+      }
+    }
+  }
+  return { entries, nextCursor: chosen.isEnd ? null : String(chosen.lowest) };
+}
+
+/** Segments of the pool with entries below the cursor, newest first, without their entries. */
+async function lookAt(
+  connection: Connection,
+  query: LogQuery,
+  below: number,
+): Promise<Segment[]> {
+  const { pool, outcome, since, until } = query;
+  const { rows } = await connection.execute(
+    `SELECT first, last, count,
+       (?3 IS NULL OR instr(outcomes, ?3) > 0) AND (?4 IS NULL OR at_last >= ?4)
+         AND (?5 IS NULL OR at_first <= ?5) AS is_wanted
+     FROM log_segment WHERE pool = ?1 AND first < ?2 AND last < ?2 + 500
+     ORDER BY last DESC LIMIT ${SEGMENTS_LOOKED_AT}`,
+    [pool, below, outcome === undefined ? null : `|${outcome}|`, since ?? null, until ?? null],
+  );
+  return rows.map((row: Row) => ({
+    first: Number(row.first),
+    last: Number(row.last),
+    count: Number(row.count),
+    isWanted: row.is_wanted === 1,
+  }));
+}
+
+interface Choice {
+  readonly wanted: Segment[];
+  /** The lowest number of an entry that the page accounts for. */
+  readonly lowest: number;
+  /** Whether the pool has no entry below it. */
+  readonly isEnd: boolean;
+}
+
+/** As many of the segments as a page may need and a call may decode. */
+function choose(segments: readonly Segment[], query: LogQuery, below: number): Choice {
+  const { outcome, since, until, limit } = query;
+  const isFiltered = outcome !== undefined || since !== undefined || until !== undefined;
+  const enough = isFiltered ? ENTRIES_DECODED : limit;
+  const wanted: Segment[] = [];
+  let lowest = below;
+  let entries = 0;
+  for (const segment of segments) {
+    if (entries >= enough) return { wanted, lowest, isEnd: false };
+    lowest = segment.first;
+    if (!segment.isWanted) continue;
+    wanted.push(segment);
+    entries += Math.min(segment.count, below - segment.first);
+  }
+  return { wanted, lowest, isEnd: segments.length < SEGMENTS_LOOKED_AT };
+}
+
+/** The entries of the segments, by the segment's last number. */
+async function readTexts(
+  connection: Connection,
+  pool: string,
+  segments: readonly Segment[],
+): Promise<Map<number, string>> {
+  if (segments.length === 0) return new Map();
+  const { rows } = await connection.execute(
+    `SELECT last, entries FROM log_segment
+     WHERE pool = ?1 AND last IN (SELECT value FROM json_each(?2))`,
+    [pool, JSON.stringify(segments.map(({ last }) => last))],
+  );
+  return new Map(rows.map((row) => [Number(row.last), String(row.entries)]));
+}
+
+function isAskedFor(entry: LogEntry, { outcome, since, until }: LogQuery): boolean {
+  return (outcome === undefined || entry.outcome === outcome) &&
+    (since === undefined || entry.at >= since) && (until === undefined || entry.at <= until);
+}
+
+/** Deletes the oldest segments that the pool can spare; true where more are left. */
+export async function pruneStep(connection: Connection, retention: Retention): Promise<boolean> {
+  const { pool, rowsMax, since } = retention;
+  const { rows } = await connection.execute(
+    `SELECT last FROM (
+       SELECT last, at_last, sum(count) OVER (ORDER BY last DESC) - count AS newer
+       FROM log_segment WHERE pool = ?1
+     ) WHERE newer >= ?2 OR at_last < ?3 ORDER BY last LIMIT ${SEGMENTS_PRUNED + 1}`,
+    [pool, rowsMax, since],
+  );
+  if (rows.length === 0) return false;
+  const lasts = rows.slice(0, SEGMENTS_PRUNED).map((row) => Number(row.last));
+  await connection.write([{
+    sql: `DELETE FROM log_segment
+      WHERE pool = ?1 AND last IN (SELECT value FROM json_each(?2))`,
+    args: [pool, JSON.stringify(lasts)],
+  }]);
+  return rows.length > SEGMENTS_PRUNED;
+}
+
+export async function readLoggedPools(connection: Connection): Promise<string[]> {
+  const { rows } = await connection.execute('SELECT DISTINCT pool FROM log_segment', []);
+  return rows.map((row) => String(row.pool));
+}

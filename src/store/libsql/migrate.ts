@@ -1,0 +1,58 @@
+/**
+ * Brings the schema of a database up to date with the committed migrations, through drizzle's own
+ * migrator. A database that knows a migration which this program does not is left alone.
+ */
+import { fileURLToPath } from 'node:url';
+import { migrate } from 'drizzle-orm/libsql/migrator';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { StoreError } from '../store.ts';
+import type { Connection } from './connection.ts';
+
+/** Read through node:fs, which finds the folder inside a compiled binary too. */
+const migrationsFolder = fileURLToPath(new URL('../../../db/migrations', import.meta.url));
+
+/** The hashes of the migrations that a database has, and of all its tables the names. */
+export interface SchemaFound {
+  readonly tables: readonly string[];
+  readonly hashes: readonly string[];
+}
+
+export const TABLES_SQL = `SELECT name FROM sqlite_master WHERE type = 'table'`;
+export const HASHES_SQL = 'SELECT hash FROM __drizzle_migrations';
+
+/** How many migrations are missing. @throws StoreError `newer_schema` or `damaged` */
+export function missingMigrations(found: SchemaFound, where: string): number {
+  const known = readMigrationFiles({ migrationsFolder }).map(({ hash }) => hash);
+  if (found.hashes.some((hash) => !known.includes(hash))) {
+    throw new StoreError(
+      'newer_schema',
+      `The database ${where} was written by a newer version of this program; ` +
+        'start that version, or restore a backup from before the update.',
+    );
+  }
+  if (found.hashes.length === 0 && found.tables.some((name) => !isOwn(name))) {
+    throw new StoreError('damaged', `The database ${where} belongs to another program.`);
+  }
+  return known.length - found.hashes.length;
+}
+
+/** Runs what is missing; true where the database was new. */
+export async function migrateSchema(connection: Connection, where: string): Promise<boolean> {
+  const found = await connection.run(async (client) => {
+    const tables = (await client.execute(TABLES_SQL)).rows.map((row) => String(row.name));
+    const hashes = tables.includes('__drizzle_migrations')
+      ? (await client.execute(HASHES_SQL)).rows.map((row) => String(row.hash))
+      : [];
+    return { tables, hashes };
+  });
+  if (missingMigrations(found, where) > 0) {
+    await connection.run(() => migrate(connection.drizzle, { migrationsFolder }));
+  }
+  return found.hashes.length === 0;
+}
+
+/** Tables that are there before the first migration has run to its end. */
+function isOwn(table: string): boolean {
+  return table === '__drizzle_migrations' || table.startsWith('sqlite_') ||
+    table.startsWith('libsql_');
+}

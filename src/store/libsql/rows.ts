@@ -1,0 +1,95 @@
+/**
+ * The rows that administrators change: pools, keys and named values. Statements are built with
+ * drizzle and written under the guard of the claim. It decides nothing about what the rows say.
+ */
+import type { InStatement } from '@libsql/client';
+import { and, eq, sql } from 'drizzle-orm';
+import { key, pool, value } from '../../../db/schema.ts';
+import type { KeyRow, PoolRow } from '../store.ts';
+import type { Connection } from './connection.ts';
+
+/** Rows of one statement; SQLite takes 32766 parameters. */
+const ROWS_A_STATEMENT = 500;
+
+export function readPools(connection: Connection): Promise<PoolRow[]> {
+  return connection.run(() => connection.drizzle.select().from(pool).orderBy(pool.name).execute());
+}
+
+export function readKeys(connection: Connection): Promise<KeyRow[]> {
+  return connection.run(() => connection.drizzle.select().from(key).execute());
+}
+
+export async function savePool(connection: Connection, row: PoolRow): Promise<void> {
+  const { name: _, ...set } = row;
+  const query = connection.drizzle.insert(pool).values(row)
+    .onConflictDoUpdate({ target: pool.name, set });
+  await connection.write([statement(query)]);
+}
+
+export async function removePool(connection: Connection, name: string): Promise<void> {
+  const { drizzle } = connection;
+  await connection.write([
+    statement(drizzle.delete(key).where(eq(key.pool, name))),
+    statement(drizzle.delete(pool).where(eq(pool.name, name))),
+  ]);
+}
+
+export async function saveKeys(connection: Connection, rows: readonly KeyRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const statements: InStatement[] = [];
+  for (let i = 0; i < rows.length; i += ROWS_A_STATEMENT) {
+    const query = connection.drizzle.insert(key).values(rows.slice(i, i + ROWS_A_STATEMENT))
+      .onConflictDoUpdate({
+        target: [key.pool, key.id],
+        set: {
+          name: sql`excluded.name`,
+          hash: sql`excluded.hash`,
+          prefix: sql`excluded.prefix`,
+          createdAt: sql`excluded.created_at`,
+          expiresAt: sql`excluded.expires_at`,
+          lastUsedAt: sql`excluded.last_used_at`,
+        },
+      });
+    statements.push(statement(query));
+  }
+  await connection.write(statements);
+}
+
+export async function removeKey(connection: Connection, of: string, id: string): Promise<void> {
+  const query = connection.drizzle.delete(key).where(and(eq(key.pool, of), eq(key.id, id)));
+  await connection.write([statement(query)]);
+}
+
+export async function touchKeys(
+  connection: Connection,
+  usedAt: ReadonlyMap<string, number>,
+): Promise<void> {
+  if (usedAt.size === 0) return;
+  const statements = Array.from(
+    usedAt,
+    ([id, at]) =>
+      statement(connection.drizzle.update(key).set({ lastUsedAt: at }).where(eq(key.id, id))),
+  );
+  await connection.write(statements);
+}
+
+export async function readValue(connection: Connection, name: string): Promise<string | null> {
+  const query = connection.drizzle.select().from(value).where(eq(value.name, name));
+  const rows = await connection.run(() => query.execute());
+  return rows[0]?.value ?? null;
+}
+
+export async function saveValue(connection: Connection, name: string, text: string): Promise<void> {
+  const query = connection.drizzle.insert(value).values({ name, value: text })
+    .onConflictDoUpdate({ target: value.name, set: { value: text } });
+  await connection.write([statement(query)]);
+}
+
+interface Built {
+  toSQL(): { sql: string; params: unknown[] };
+}
+
+function statement(query: Built): InStatement {
+  const { sql, params } = query.toSQL();
+  return { sql, args: params as (string | number | null)[] };
+}

@@ -1,0 +1,156 @@
+/**
+ * A store in memory, which keeps the contract except that it forgets all when the process ends.
+ * Opening it again stands for a restart. It has no faults and no hooks: tests wrap it for those.
+ */
+import type { LogEntry } from './entry.ts';
+import {
+  type Batch,
+  isLogCursor,
+  type KeyRow,
+  type LeaseRow,
+  type LogPage,
+  type LogQuery,
+  type PoolRow,
+  type Retention,
+  type Snapshot,
+  type Store,
+} from './store.ts';
+
+interface Numbered {
+  readonly number: number;
+  readonly entry: LogEntry;
+}
+
+export class MemoryStore implements Store {
+  readonly #pools = new Map<string, PoolRow>();
+  /** By pool, then by id. */
+  readonly #keys = new Map<string, Map<string, KeyRow>>();
+  readonly #values = new Map<string, string>();
+  readonly #leases = new Map<string, LeaseRow>();
+  /** By pool, oldest first. */
+  readonly #log = new Map<string, Numbered[]>();
+  #fence = 0;
+  #attempt = 0;
+  #logged = 0;
+  #isNew = true;
+
+  open(): Promise<Snapshot> {
+    for (const lease of this.#leases.values()) {
+      if (!this.#pools.has(lease.pool)) this.#leases.delete(lease.slotId);
+    }
+    const snapshot: Snapshot = {
+      pools: [...this.#pools.values()].sort((a, b) => a.name < b.name ? -1 : 1),
+      keys: [...this.#keys.values()].flatMap((keys) => [...keys.values()]),
+      leases: [...this.#leases.values()],
+      fence: this.#fence,
+      attempt: this.#attempt,
+      isNew: this.#isNew,
+    };
+    this.#isNew = false;
+    return Promise.resolve(snapshot);
+  }
+
+  commit(batch: Batch): Promise<void> {
+    for (const lease of batch.leases) {
+      this.#leases.set(lease.slotId, lease);
+      this.#fence = Math.max(this.#fence, lease.fence);
+    }
+    for (const slotId of batch.ended) this.#leases.delete(slotId);
+    for (const entry of batch.entries) this.#addEntry(entry);
+    this.#fence = Math.max(this.#fence, batch.fence);
+    return Promise.resolve();
+  }
+
+  fold(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  savePool(row: PoolRow): Promise<void> {
+    this.#pools.set(row.name, row);
+    return Promise.resolve();
+  }
+
+  removePool(name: string): Promise<void> {
+    this.#pools.delete(name);
+    this.#keys.delete(name);
+    return Promise.resolve();
+  }
+
+  saveKeys(rows: readonly KeyRow[]): Promise<void> {
+    for (const row of rows) {
+      const keys = this.#keys.get(row.pool) ?? new Map<string, KeyRow>();
+      this.#keys.set(row.pool, keys.set(row.id, row));
+    }
+    return Promise.resolve();
+  }
+
+  removeKey(pool: string, id: string): Promise<void> {
+    this.#keys.get(pool)?.delete(id);
+    return Promise.resolve();
+  }
+
+  touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void> {
+    for (const keys of this.#keys.values()) {
+      for (const row of keys.values()) {
+        const lastUsedAt = usedAt.get(row.id);
+        if (lastUsedAt !== undefined) keys.set(row.id, { ...row, lastUsedAt });
+      }
+    }
+    return Promise.resolve();
+  }
+
+  readValue(name: string): Promise<string | null> {
+    return Promise.resolve(this.#values.get(name) ?? null);
+  }
+
+  saveValue(name: string, value: string): Promise<void> {
+    this.#values.set(name, value);
+    return Promise.resolve();
+  }
+
+  readLog(query: LogQuery): Promise<LogPage> {
+    const { pool, limit, cursor, outcome, since, until } = query;
+    const below = cursor === undefined ? Infinity : isLogCursor(cursor) ? Number(cursor) : 0;
+    const found = (this.#log.get(pool) ?? []).filter(({ number, entry }) =>
+      number < below && (outcome === undefined || entry.outcome === outcome) &&
+      (since === undefined || entry.at >= since) && (until === undefined || entry.at <= until)
+    ).reverse();
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    const isEnd = last === undefined || page.length === found.length;
+    return Promise.resolve({
+      entries: page.map(({ entry }) => entry),
+      nextCursor: isEnd ? null : String(last.number),
+    });
+  }
+
+  pruneLog({ pool, rowsMax, since }: Retention): Promise<boolean> {
+    const entries = this.#log.get(pool) ?? [];
+    const kept = entries.slice(Math.max(0, entries.length - rowsMax))
+      .filter(({ entry }) => entry.at >= since);
+    if (kept.length > 0) this.#log.set(pool, kept);
+    else this.#log.delete(pool);
+    return Promise.resolve(false);
+  }
+
+  loggedPools(): Promise<readonly string[]> {
+    return Promise.resolve([...this.#log.keys()]);
+  }
+
+  probe(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #addEntry(entry: LogEntry): void {
+    const entries = this.#log.get(entry.pool) ?? [];
+    this.#logged += 1;
+    entries.push({ number: this.#logged, entry });
+    this.#log.set(entry.pool, entries);
+    const attempt = parseInt(entry.id, 36);
+    if (attempt > this.#attempt) this.#attempt = attempt;
+  }
+}

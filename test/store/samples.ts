@@ -1,0 +1,94 @@
+/**
+ * Rows for the tests of stores, and stores in folders of their own. The clock of these tests
+ * stands at {@link T0}.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach } from 'vitest';
+import type { LogEntry } from '../../src/store/entry.ts';
+import { type LibsqlOptions, LibsqlStore } from '../../src/store/libsql.ts';
+import type { Batch, KeyRow, LeaseRow, PoolRow } from '../../src/store/store.ts';
+
+export const T0 = 1_800_000_000_000;
+
+export function pool(name: string, more: Partial<PoolRow> = {}): PoolRow {
+  return { name, settings: '{"limit":2}', createdAt: T0, pause: null, isManaged: false, ...more };
+}
+
+export function key(id: string, more: Partial<KeyRow> = {}): KeyRow {
+  return {
+    id,
+    pool: 'a',
+    name: `name of ${id}`,
+    hash: `hash of ${id}`,
+    prefix: 'nth_abcd',
+    createdAt: T0,
+    expiresAt: null,
+    lastUsedAt: null,
+    ...more,
+  };
+}
+
+export function lease(slotId: string, more: Partial<LeaseRow> = {}): LeaseRow {
+  return {
+    slotId,
+    pool: 'a',
+    slots: 1,
+    fence: T0 * 1000,
+    attempt: '1a',
+    keyId: 'k1',
+    holder: null,
+    grantedAt: T0,
+    termMs: 30_000,
+    requestDeadline: T0 + 60_000,
+    inFlight: 1,
+    tokens: 0,
+    ...more,
+  };
+}
+
+export function entry(id: string, more: Partial<LogEntry> = {}): LogEntry {
+  return {
+    id,
+    at: T0,
+    pool: 'a',
+    kind: 'lock',
+    outcome: 'granted',
+    status: 200,
+    reason: null,
+    queuedMs: 0,
+    slots: 1,
+    keyId: 'k1',
+    address: '127.0.0.1',
+    holder: null,
+    ...more,
+  };
+}
+
+export function batch(more: Partial<Batch> = {}): Batch {
+  return { leases: [], ended: [], entries: [], fence: 0, ...more };
+}
+
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new empty folder that is gone after the test. */
+export function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'store-'));
+  folders.push(made);
+  return made;
+}
+
+export function libsqlAt(path: string, more: Partial<LibsqlOptions> = {}): LibsqlStore {
+  return new LibsqlStore({
+    url: `file:${path}`,
+    owner: 'o1',
+    lock: () => Promise.resolve(true),
+    sleep: () => Promise.resolve(),
+    ...more,
+  });
+}

@@ -1,0 +1,231 @@
+/** The contract of stores, run over the table of all of them. */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { MemoryStore } from '../../src/store/memory.ts';
+import type { LogPage, Store } from '../../src/store/store.ts';
+import { STORE_SCHEMES, storeFor } from '../../src/store/stores.ts';
+import { batch, entry, folder, key, lease, libsqlAt, pool, T0 } from './samples.ts';
+
+/** How to make a database, as a function that gives a store on it as after a restart. */
+const makers: [string, () => () => Store][] = [
+  ['memory', () => {
+    const store = new MemoryStore();
+    return () => store;
+  }],
+  ['libsql file', () => {
+    const path = join(folder(), 'a.db');
+    return () => libsqlAt(path);
+  }],
+];
+
+describe.each(makers)('%s store', (_, make) => {
+  test('a new database is empty, and says that it is new only once', async () => {
+    const start = make();
+    const store = start();
+    const empty = { pools: [], keys: [], leases: [], fence: 0, attempt: 0 };
+    expect(await store.open()).toEqual({ ...empty, isNew: true });
+    await store.close();
+    expect(await start().open()).toEqual({ ...empty, isNew: false });
+  });
+
+  test('what was committed is there after a restart, field for field', async () => {
+    const start = make();
+    const store = start();
+    await store.open();
+    const full = lease('s2', { slots: 3, keyId: null, holder: 'ci "7" \u0000 ü\u2028', tokens: 9 });
+    await store.savePool(pool('a'));
+    await store.commit(batch({ leases: [lease('s1'), full], fence: 77 }));
+    await store.close();
+    const { leases } = await start().open();
+    expect([...leases].sort((a, b) => a.slotId < b.slotId ? -1 : 1)).toEqual([lease('s1'), full]);
+  });
+
+  test('a lease that ended is gone, before and after a fold', async () => {
+    const start = make();
+    let store = start();
+    await store.open();
+    await store.savePool(pool('a'));
+    await store.commit(batch({ leases: [lease('s1'), lease('s2'), lease('s3')] }));
+    await store.commit(batch({ ended: ['s1'] }));
+    await store.fold();
+    await store.commit(batch({ ended: ['s2', 'never'] }));
+    await store.close();
+    store = start();
+    expect((await store.open()).leases).toEqual([lease('s3')]);
+  });
+
+  test('a batch that is applied again does no harm', async () => {
+    const start = make();
+    const store = start();
+    await store.open();
+    await store.savePool(pool('a'));
+    const twice = batch({ leases: [lease('s1')], ended: ['s0'] });
+    await store.commit(twice);
+    await store.fold();
+    await store.commit(twice);
+    await store.commit(batch({ ended: ['s1'] }));
+    await store.close();
+    expect((await start().open()).leases).toEqual([]);
+  });
+
+  test('the highest fence and attempt come back, whatever became of their leases', async () => {
+    const start = make();
+    const store = start();
+    await store.open();
+    await store.savePool(pool('a'));
+    await store.commit(batch({
+      leases: [lease('s1', { fence: 900 })],
+      entries: [entry('zz', { pool: 'gone' }), entry('10')],
+      fence: 901,
+    }));
+    await store.commit(batch({ ended: ['s1'], entries: [entry('11')], fence: 5 }));
+    await store.close();
+    expect(await start().open()).toMatchObject({ fence: 901, attempt: 35 * 36 + 35 });
+  });
+
+  test('leases of a pool that is gone are dropped', async () => {
+    const start = make();
+    const store = start();
+    await store.open();
+    await store.savePool(pool('a'));
+    await store.commit(batch({ leases: [lease('s1'), lease('s2', { pool: 'b' })] }));
+    await store.close();
+    expect((await start().open()).leases).toEqual([lease('s1')]);
+  });
+
+  test('pools are saved, changed and removed with their keys', async () => {
+    const start = make();
+    const store = start();
+    await store.open();
+    await store.savePool(pool('a'));
+    await store.savePool(pool('b'));
+    await store.saveKeys([key('k1'), key('k2', { pool: 'b', expiresAt: T0 + 1 })]);
+    const changed = pool('a', { settings: '{}', pause: '{"untilMs":null}', isManaged: true });
+    await store.savePool(changed);
+    await store.removePool('b');
+    await store.close();
+    expect(await start().open()).toMatchObject({ pools: [changed], keys: [key('k1')] });
+  });
+
+  test('keys are saved, touched and removed, each by itself', async () => {
+    const start = make();
+    const store = start();
+    await store.open();
+    await store.savePool(pool('a'));
+    await store.saveKeys([key('k1'), key('k2'), key('k3')]);
+    await store.saveKeys([key('k1', { name: 'new' })]);
+    await store.saveKeys([]);
+    await store.touchKeys(new Map([['k2', T0 + 5], ['never', T0 + 5]]));
+    await store.touchKeys(new Map());
+    await store.removeKey('a', 'k3');
+    await store.removeKey('b', 'k1');
+    await store.close();
+    expect((await start().open()).keys).toEqual([
+      key('k1', { name: 'new' }),
+      key('k2', { lastUsedAt: T0 + 5 }),
+    ]);
+  });
+
+  test('named values are kept', async () => {
+    const start = make();
+    const store = start();
+    await store.open();
+    expect(await store.readValue('x')).toBeNull();
+    await store.saveValue('x', '1');
+    await store.saveValue('x', '2');
+    await store.close();
+    const next = start();
+    await next.open();
+    expect(await next.readValue('x')).toBe('2');
+  });
+
+  test('a probe of a sound store resolves', async () => {
+    const store = make()();
+    await store.open();
+    await expect(store.probe()).resolves.toBeUndefined();
+  });
+
+  test('log entries are read newest first, as soon as they are committed', async () => {
+    const store = make()();
+    await store.open();
+    const proxied = {
+      method: 'GET',
+      path: '/v1?x=…',
+      upstreamStatus: null,
+      durationMs: 1.5,
+      bytesIn: 0,
+      bytesOut: 7,
+      credential: null,
+    };
+    const entries = [
+      entry('1'),
+      entry('2', { outcome: 'client_gone', status: null, reason: 'why', address: null }),
+      entry('3', { kind: 'proxy', proxied }),
+      entry('4', { outcome: 'rate', count: 400 }),
+      entry('5', { kind: 'proxy', proxied: { ...proxied, upstreamStatus: 200 }, count: 2 }),
+    ];
+    await store.commit(batch({ entries: entries.slice(0, 3) }));
+    expect((await store.readLog({ pool: 'a', limit: 10 })).entries).toHaveLength(3);
+    await store.commit(batch({ entries: [...entries.slice(3), entry('6', { pool: 'b' })] }));
+    const page = await store.readLog({ pool: 'a', limit: 10 });
+    expect(page).toEqual({ entries: entries.toReversed(), nextCursor: null });
+    expect([...await store.loggedPools()].sort()).toEqual(['a', 'b']);
+  });
+
+  test('pages follow each other without a gap, while entries come in', async () => {
+    const store = make()();
+    await store.open();
+    const add = (ids: number[]) =>
+      store.commit(batch({ entries: ids.map((id) => entry(id.toString(36))) }));
+    await add([1, 2, 3]);
+    await store.fold();
+    await add([4, 5]);
+    const first = await store.readLog({ pool: 'a', limit: 2 });
+    await add([6]);
+    const second = await store.readLog({ pool: 'a', limit: 2, cursor: first.nextCursor ?? '' });
+    const third = await store.readLog({ pool: 'a', limit: 2, cursor: second.nextCursor ?? '' });
+    const ids = (page: LogPage) => page.entries.map(({ id }) => id);
+    expect([ids(first), ids(second), ids(third)]).toEqual([['5', '4'], ['3', '2'], ['1']]);
+    expect(third.nextCursor).toBeNull();
+  });
+
+  test('the log is filtered by outcome and by instants, both inclusive', async () => {
+    const store = make()();
+    await store.open();
+    await store.commit(batch({
+      entries: [1, 2, 3, 4].map((n) =>
+        entry(`${n}`, { at: T0 + n, outcome: n % 2 === 0 ? 'full' : 'granted' })
+      ),
+    }));
+    const ids = async (more: object) =>
+      (await store.readLog({ pool: 'a', limit: 10, ...more })).entries.map(({ id }) => id);
+    expect(await ids({ outcome: 'full' })).toEqual(['4', '2']);
+    expect(await ids({ outcome: 'ful' })).toEqual([]);
+    expect(await ids({ since: T0 + 2, until: T0 + 3 })).toEqual(['3', '2']);
+    expect(await ids({ since: T0 + 3, outcome: 'granted' })).toEqual(['3']);
+    expect(await ids({ cursor: 'no cursor' })).toEqual([]);
+  });
+
+  test('the log of a deleted pool stays, and is pruned away', async () => {
+    const store = make()();
+    await store.open();
+    await store.savePool(pool('a'));
+    await store.commit(batch({ entries: [entry('1')] }));
+    await store.removePool('a');
+    expect(await store.loggedPools()).toEqual(['a']);
+    expect(await store.pruneLog({ pool: 'a', rowsMax: 5, since: T0 })).toBe(false);
+    expect((await store.readLog({ pool: 'a', limit: 9 })).entries).toHaveLength(1);
+    expect(await store.pruneLog({ pool: 'a', rowsMax: 5, since: T0 + 1 })).toBe(false);
+    expect(await store.loggedPools()).toEqual([]);
+  });
+});
+
+test('stores are found by the scheme of the URL', () => {
+  const options = { owner: 'o1', sleep: () => Promise.resolve() };
+  for (const scheme of STORE_SCHEMES) {
+    expect(storeFor({ ...options, url: `${scheme}x` })).not.toBeNull();
+  }
+  expect(storeFor({ ...options, url: 'MEMORY:' })).toBeInstanceOf(MemoryStore);
+  expect(storeFor({ ...options, url: 'postgres://x' })).toBeNull();
+  expect(storeFor({ ...options, url: 'data/a.db' })).toBeNull();
+});
