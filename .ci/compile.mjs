@@ -14,7 +14,11 @@ const tree = mkdtempSync(join(tmpdir(), 'nthbouncer-compile-'));
 
 function run(command, args) {
   const { status, error } = spawnSync(command, args, { cwd: tree, stdio: 'inherit' });
-  if (error || status !== 0) throw new Error(`${command} ${args[0]}: ${error?.message ?? status}`);
+  if (error || status !== 0) {
+    console.error(`compile: ${command} ${args[0]}: ${error?.message ?? `exit ${status}`}`);
+    rmSync(tree, { recursive: true, force: true });
+    process.exit(1);
+  }
 }
 
 try {
