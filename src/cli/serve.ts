@@ -19,6 +19,7 @@ import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
 import { firstStart } from './first_start.ts';
+import { lapseLog } from './lapse_log.ts';
 import { Listener, readTls } from './listener.ts';
 import type { FilePool } from './pool_file.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from './pool_file.ts';
@@ -41,7 +42,7 @@ export const serveCommand: Command = {
 };
 
 const events: SchedulerEvents = {
-  lapsed: ({ pool, attempt }) => log.warn('{pool}: slot {attempt} lapsed', { pool, attempt }),
+  lapsed: lapseLog(),
   storeFailing: (error) => {
     log.error('the database does not take writes: {reason}', { reason: messageOf(error) });
   },

@@ -39,7 +39,7 @@ export interface SchedulerOptions {
 
 /** What the process hears of. */
 export interface SchedulerEvents {
-  lapsed(lease: Lease): void;
+  lapsed(lease: Lease, nowMs: number): void;
   storeFailing(error: unknown): void;
   storeRecovered(): void;
   /** Another server owns the database: end with exit code 3. */
@@ -72,7 +72,7 @@ export class Scheduler {
       effects: {
         changed: (lease) => this.#changed(lease),
         settled: (waiter, admission) => this.#settled(waiter, admission),
-        lapsed: (lease) => events.lapsed(lease),
+        lapsed: (lease) => events.lapsed(lease, clock.nowMs()),
       },
     });
     this.journal = new Journal(store, clock, {
