@@ -2,31 +2,11 @@
  * The answer to an acquire, and the one place that decides it: pause and rates first, then
  * whoever is ahead, then a free slot. Deciding changes nothing; the bouncer acts on the answer.
  */
-import type { Door, Lease } from './lease.ts';
+import type { Ask, Gauge } from './ask.ts';
+import type { Lease } from './lease.ts';
 import type { Pool } from './pool.ts';
 import type { Waiter } from './queue.ts';
 import { slotsMax } from './settings.ts';
-
-/** What an acquire asks for. */
-export interface Ask {
-  readonly door: Door;
-  /** The id of this attempt in the access log. */
-  readonly attempt: string;
-  /** How long to wait at the most; 0: fail fast. Clamped to the pool's queue timeout. */
-  readonly waitMs: number;
-  readonly slots: number;
-  /** LLM tokens to reserve; 0 where the caller gave no estimate. */
-  readonly tokens: number;
-  readonly keyId: string | null;
-  readonly holder: string | null;
-}
-
-/** What a pool looks like right after a decision; it is told in the answer's headers. */
-export interface Gauge {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly queued: number;
-}
 
 export type RefusalReason = 'full' | 'queue_full' | 'rate' | 'paused';
 

@@ -3,7 +3,8 @@
  * every change the admit loop runs until it admits nothing. Pure: instants come in, fresh slot ids
  * and fences come from what it was made with, and what happened goes out through `Effects`.
  */
-import type { Admission, Ask } from './admission.ts';
+import type { Admission } from './admission.ts';
+import type { Ask } from './ask.ts';
 import { decide } from './admission.ts';
 import { assert } from './assert.ts';
 import { CEILINGS } from '../ceilings.ts';

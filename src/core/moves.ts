@@ -3,7 +3,8 @@
  * step and tells the host: grant, join, leave, end, and the admit loop that follows every change.
  * The bouncer decides which move an event means.
  */
-import type { Ask, Gauge, Refusal } from './admission.ts';
+import type { Refusal } from './admission.ts';
+import type { Ask, Gauge } from './ask.ts';
 import { assert } from './assert.ts';
 import { Due } from './due.ts';
 import type { Lease } from './lease.ts';

@@ -3,7 +3,7 @@
  * in which what is in use changes, and what is in use is always the sum over the live leases: no
  * counter is stored that could drift from them.
  */
-import type { Gauge } from './admission.ts';
+import type { Gauge } from './ask.ts';
 import { assert } from './assert.ts';
 import type { Governor, Opening } from './governor/governor.ts';
 import type { Lease } from './lease.ts';

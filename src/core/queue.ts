@@ -3,7 +3,7 @@
  * leave from the middle all the time (their budget ends, their caller hangs up) and each must go in
  * O(1), leaving nothing behind.
  */
-import type { Ask } from './admission.ts';
+import type { Ask } from './ask.ts';
 import { assert } from './assert.ts';
 
 /** One waiting acquire. It is in its queue and in the due heap, or in neither. */

@@ -7,7 +7,7 @@ import type { Judgement } from '../access/key_policy.ts';
 import { judgeKey } from '../access/key_policy.ts';
 import { hashOf } from '../access/keys.ts';
 import { CEILINGS } from '../ceilings.ts';
-import type { Gauge } from '../core/admission.ts';
+import type { Gauge } from '../core/ask.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 import { log } from '../log.ts';

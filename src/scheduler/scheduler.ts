@@ -3,7 +3,7 @@
  * turns waits into promises, and holds every grant's answer back until it is durable. It decides
  * nothing that the core decides.
  */
-import type { Gauge } from '../core/admission.ts';
+import type { Gauge } from '../core/ask.ts';
 import { Bouncer } from '../core/bouncer.ts';
 import type { Renewal } from '../core/bouncer.ts';
 import type { Settlement } from '../core/moves.ts';

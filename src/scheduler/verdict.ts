@@ -2,7 +2,8 @@
  * What an acquire comes to, once the core's answer is known and a grant is durable: the answer's
  * code with all that the caller is told, and the same as an access-log entry.
  */
-import type { Admission, Ask, Gauge, RefusalReason } from '../core/admission.ts';
+import type { Admission, RefusalReason } from '../core/admission.ts';
+import type { Ask, Gauge } from '../core/ask.ts';
 import type { Lease } from '../core/lease.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';

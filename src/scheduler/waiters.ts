@@ -2,7 +2,7 @@
  * The callers behind the core's waiters: each has one promise, told once, and a signal by which it
  * is known to be gone. Whoever takes a waiter out of here must tell it.
  */
-import type { Ask } from '../core/admission.ts';
+import type { Ask } from '../core/ask.ts';
 import type { Waiter } from '../core/queue.ts';
 import type { Caller, Verdict } from './verdict.ts';
 
