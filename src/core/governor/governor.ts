@@ -6,13 +6,44 @@
  */
 import type { Outcome } from '../outcome.ts';
 
+/** The parts of a pool's settings that the governor obeys (spec'd by the pool's `concurrency`, `rate`). */
+export interface GovernorSettings {
+  readonly concurrency: {
+    readonly limit: number;
+    readonly mode: 'fixed' | 'adaptive';
+    readonly min: number;
+    readonly max: number;
+  };
+  readonly rate: {
+    readonly rpm: number | null;
+    readonly tpm: number | null;
+    /** Starts at once under the operator's rpm; null: rpm. */
+    readonly burst: number | null;
+    readonly learn: boolean;
+    readonly kind: RefusalKind;
+    readonly maxPauseMs: number;
+  };
+}
+
+/** What a 429 means for this upstream, where the operator knows; `auto`: the governor finds out. */
+export type RefusalKind = 'auto' | 'concurrency' | 'rate';
+
 /** Why a start must wait: the pause, the request or token rate. Concurrency is the pool's own gate. */
 export type HoldReason = 'paused' | 'rate';
 
-/** The earliest instant at which a start may happen, were nothing but time to pass. */
+/**
+ * The earliest instant at which a start may happen, were nothing but time to pass. Where it is not
+ * `isFirm`, an end of running work may open the gate earlier (then the pool asks again anyway), so
+ * a waiter must not be refused early because of it.
+ */
 export type Opening =
   | { readonly kind: 'open' }
-  | { readonly kind: 'shut'; readonly reason: HoldReason; readonly atMs: number };
+  | {
+    readonly kind: 'shut';
+    readonly reason: HoldReason;
+    readonly atMs: number;
+    readonly isFirm: boolean;
+  };
 
 /** What was known of a start when it was granted; the lease keeps it until it ends. */
 export interface Start {
@@ -20,8 +51,57 @@ export interface Start {
   readonly sequence: number;
   /** Slots in use at the grant, its own included. */
   readonly inFlight: number;
+  /** When it was granted. */
+  readonly atMs: number;
   /** LLM tokens reserved, 0 where the caller gave no estimate. */
   readonly tokens: number;
+}
+
+/** The governor in the words that the status shows; instants are epoch ms, rates per minute. */
+export interface GovernorStatus {
+  /** The limit as configured, and the one in force. */
+  readonly limit: number;
+  readonly effectiveLimit: number;
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+  /** Starts that the request rate in force still allows now; null where there is none. */
+  readonly rpmRemaining: number | null;
+  /** Who set what holds back now. */
+  readonly source: 'operator' | 'header' | 'learned';
+  /** Why it is so, in plain words. */
+  readonly reason: string;
+  /** When the reason began to hold. */
+  readonly since: number;
+  /** When the governor will next try more, or check again; null where nothing is planned. */
+  readonly nextChangeAt: number | null;
+  /** The level at which the upstream refused last; null where none is known. */
+  readonly ceiling: number | null;
+  readonly refusedLastHour: number;
+  readonly pausedUntil: number | null;
+  /** Whether the upstream's rate headers are believed. */
+  readonly trustsHeaders: boolean;
+}
+
+/** One thing that the governor changed, for the pool's list of changes. */
+export interface Change {
+  readonly atMs: number;
+  readonly what: 'limit' | 'rpm' | 'tpm' | 'pause';
+  /** For a pause: ms; null where there was, or is, none. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly why: string;
+  readonly evidence: string;
+}
+
+/** What survives a restart; plain JSON. */
+export interface Saved {
+  readonly atMs: number;
+  readonly level: number;
+  readonly ceiling: number | null;
+  /** Learned starts per second, and the length of the window it was learned over. */
+  readonly perSecond: number | null;
+  readonly cycleMs: number | null;
+  readonly pausedUntilMs: number | null;
 }
 
 export interface Governor {
@@ -40,4 +120,15 @@ export interface Governor {
   ended(nowMs: number, start: Start, outcome: Outcome): void;
   /** Does what is due by now (a pause is over, a probe may be tried). */
   advance(nowMs: number): void;
+  /** New settings apply at once; what was learned stays within them. */
+  configure(nowMs: number, settings: GovernorSettings): void;
+  /** Forgets all that was learned, pauses by hints included; the operator's rates keep counting. */
+  forget(nowMs: number): void;
+  /** Starts of the last minute as the durable rows tell them, after a restart. */
+  restoreStarts(nowMs: number, startsAtMs: readonly number[]): void;
+  status(nowMs: number): GovernorStatus;
+  /** Hands over the changes since the last call, oldest first. */
+  drainChanges(): readonly Change[];
+  /** What to store; the host compares it with what it stored last. */
+  save(nowMs: number): Saved;
 }

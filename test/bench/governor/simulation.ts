@@ -159,7 +159,12 @@ class Gate {
   #start(worker: Worker, tokens: number): void {
     this.#inFlight += 1;
     this.#sequence += 1;
-    const start: Start = { sequence: this.#sequence, inFlight: this.#inFlight, tokens };
+    const start: Start = {
+      sequence: this.#sequence,
+      inFlight: this.#inFlight,
+      atMs: this.#nowMs,
+      tokens,
+    };
     const { timeline, scenario, random } = this.world;
     this.#limiter.started(this.#nowMs, start);
     const startMs = timeline.nowMs;

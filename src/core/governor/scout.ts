@@ -1,0 +1,77 @@
+/**
+ * After refusals that do not end, one start at a time finds out when the upstream takes calls
+ * again; everyone else stays queued, so no herd forms. Regimes: not scouting; waiting for the next
+ * try; one try in flight. Waits grow to 15 s, and to 5 minutes once scouting has lasted so long
+ * that a quota must be used up.
+ */
+const WAIT_FIRST_MS = 500;
+const WAIT_GROWTH = 1.6;
+const WAIT_MS_MAX = 15_000;
+const QUOTA_AFTER_MS = 120_000;
+const QUOTA_WAIT_MS_MAX = 300_000;
+const JITTER_SHARE = 0.05;
+
+export class Scout {
+  sinceMs = Infinity;
+  nextAtMs = Infinity;
+  /** Tries that were refused since scouting began. */
+  refusals = 0;
+  lastRefusedStartMs = -Infinity;
+  #sequence: number | null = null;
+
+  get isActive(): boolean {
+    return this.sinceMs !== Infinity;
+  }
+
+  get isInFlight(): boolean {
+    return this.#sequence !== null;
+  }
+
+  isQuota(nowMs: number): boolean {
+    return nowMs - this.sinceMs > QUOTA_AFTER_MS;
+  }
+
+  owns(sequence: number): boolean {
+    return this.#sequence === sequence;
+  }
+
+  enter(nowMs: number, random: () => number): void {
+    if (this.isActive) return;
+    this.sinceMs = nowMs;
+    this.refusals = 0;
+    this.lastRefusedStartMs = nowMs;
+    this.#sequence = null;
+    this.nextAtMs = nowMs + Math.ceil(WAIT_FIRST_MS * (1 + JITTER_SHARE * random()));
+  }
+
+  started(sequence: number): void {
+    if (this.isActive) this.#sequence = sequence;
+  }
+
+  /** A try was refused; `windowEndMs` is an instant worth a try of its own. */
+  refused(nowMs: number, startedAtMs: number, plan: { random: () => number; windowEndMs: number }) {
+    this.#sequence = null;
+    this.refusals += 1;
+    this.lastRefusedStartMs = startedAtMs;
+    const waitMsMax = this.isQuota(nowMs) ? QUOTA_WAIT_MS_MAX : WAIT_MS_MAX;
+    const elapsedMs = nowMs - this.sinceMs;
+    const ownMs = this.isQuota(nowMs)
+      ? elapsedMs * (WAIT_GROWTH - 1)
+      : WAIT_FIRST_MS * WAIT_GROWTH ** this.refusals;
+    const waitMs = Math.min(ownMs, waitMsMax) * (1 + JITTER_SHARE * plan.random());
+    const nextAtMs = nowMs + Math.ceil(waitMs);
+    const isWorth = plan.windowEndMs > nowMs && plan.windowEndMs < nextAtMs;
+    this.nextAtMs = isWorth ? plan.windowEndMs : nextAtMs;
+  }
+
+  /** A try ended without a verdict: the next may go at once. */
+  abandoned(): void {
+    this.#sequence = null;
+  }
+
+  leave(): void {
+    this.sinceMs = Infinity;
+    this.nextAtMs = Infinity;
+    this.#sequence = null;
+  }
+}
