@@ -12,9 +12,12 @@ const EVIDENCE_HALF_LIFE_MS = 60_000;
 const EVIDENCE_ENOUGH = 2;
 const LONG_HINT_MS = 2000;
 const LOW_SHARE = 0.25;
-/** Concurrency may cost one refusal event in so many accepted calls, and so many in advance. */
-const CALLS_PER_EVENT = 30;
-const EVENTS_OWED_MAX = 5;
+/** Events whose accepted rates agree though their levels differ so much tell of a rate. */
+const EVENTS = 4;
+const ACCEPTED_MIN = 10;
+const EVENT_SPAN_MS_MIN = 1500;
+const RATES_AGREE = 1.12;
+const LEVELS_DIFFER = 1.3;
 
 export interface Refusal {
   readonly inFlight: number;
@@ -22,11 +25,24 @@ export interface Refusal {
   readonly retryAfterMs: number | undefined;
   readonly kind: RefusalKind;
   readonly isRateLearned: boolean;
+  /** The level in force, and the starts accepted so far. */
+  readonly level: number;
+  readonly acceptedTotal: number;
 }
 
 export interface Verdict {
   readonly about: 'concurrency' | 'rate';
   readonly because: string;
+  /** Accepted starts a second, where the events told it. */
+  readonly perSecond?: number;
+}
+
+interface RefusalEvent {
+  readonly atMs: number;
+  readonly level: number;
+  readonly acceptedTotal: number;
+  /** What was accepted since the event before; 0 for the first. */
+  readonly perSecond: number;
 }
 
 export class Blame {
@@ -35,7 +51,7 @@ export class Blame {
   #carriedFromMs = -Infinity;
   #evidence = 0;
   #evidenceAtMs = 0;
-  #owed = 0;
+  #events: RefusalEvent[] = [];
 
   /** The most calls in flight that one accepted lately had with it. */
   get carried(): number {
@@ -49,7 +65,6 @@ export class Blame {
       this.#carriedFromMs = nowMs;
     }
     if (inFlight > this.#carried) this.#carried = inFlight;
-    if (this.#owed > 0) this.#owed = Math.max(0, this.#owed - 1 / CALLS_PER_EVENT);
   }
 
   judge(nowMs: number, refusal: Refusal): Verdict {
@@ -62,21 +77,40 @@ export class Blame {
     this.#gather(nowMs, refusal);
     if (this.#evidence >= EVIDENCE_ENOUGH) return rate('headers or hints tell of a rate');
     if (refusal.isRateLearned) {
-      return inFlight <= this.carried
+      return inFlight < this.carried
         ? rate('so many were carried just before')
         : concurrency('more in flight than were carried lately');
     }
-    this.#owed += 1;
-    if (this.#owed > EVENTS_OWED_MAX) {
-      this.#owed = 0;
-      return rate('fewer in flight did not end the refusals');
-    }
-    return concurrency('more in flight than it takes');
+    const perSecond = this.#steadyRate(nowMs, refusal);
+    if (perSecond === null) return concurrency('more in flight than it takes');
+    this.#events = [];
+    return { ...rate('the same rate was accepted at several levels'), perSecond };
   }
 
   reset(): void {
     this.#evidence = 0;
-    this.#owed = 0;
+    this.#events = [];
+  }
+
+  /**
+   * Under a cap, what is accepted follows the level; under a rate it does not. Where the levels at
+   * the last events differ and the rates accepted up to each agree: that rate.
+   */
+  #steadyRate(nowMs: number, { level, acceptedTotal }: Refusal): number | null {
+    const latest = this.#events.at(-1);
+    const accepted = acceptedTotal - (latest?.acceptedTotal ?? acceptedTotal);
+    const spanMs = nowMs - (latest?.atMs ?? nowMs);
+    // Events this close are one flight that still settles: neither level nor rate is steady.
+    const isSettling = spanMs < EVENT_SPAN_MS_MIN || accepted < ACCEPTED_MIN;
+    if (isSettling) this.#events.pop();
+    const perSecond = isSettling ? 0 : (accepted * 1000) / spanMs;
+    this.#events.push({ atMs: nowMs, level, acceptedTotal, perSecond });
+    if (this.#events.length > EVENTS) this.#events.shift();
+    for (const count of [2, 3]) {
+      const steady = agreedRate(this.#events.slice(-count), count);
+      if (steady !== null) return steady;
+    }
+    return null;
   }
 
   #gather(nowMs: number, { inFlight, reading, retryAfterMs }: Refusal): void {
@@ -94,4 +128,13 @@ function concurrency(because: string): Verdict {
 
 function rate(because: string): Verdict {
   return { about: 'rate', because };
+}
+
+function agreedRate(events: readonly RefusalEvent[], count: number): number | null {
+  if (events.length < count || events.some((event) => event.perSecond === 0)) return null;
+  const rates = events.map((event) => event.perSecond);
+  if (Math.max(...rates) > RATES_AGREE * Math.min(...rates)) return null;
+  const levels = events.map((event) => event.level);
+  if (Math.max(...levels) < LEVELS_DIFFER * Math.min(...levels)) return null;
+  return rates.reduce((sum, rate) => sum + rate, 0) / count;
 }

@@ -66,7 +66,7 @@ export class HeaderBudget {
       this.#jitterMs = RESET_JITTER_MS_MIN +
         Math.ceil(random() * (RESET_JITTER_MS_MAX - RESET_JITTER_MS_MIN));
     }
-    this.#resetAtMs = resetAtMs;
+    if (!isSameWindow) this.#resetAtMs = resetAtMs;
     this.#pace(nowMs);
   }
 
@@ -95,8 +95,8 @@ export class HeaderBudget {
 
   #pace(nowMs: number): void {
     const leftMs = this.#resetAtMs - nowMs;
-    if (leftMs > PACED_RESET_MS_MAX) this.#pacer.periodMs = 0;
-    else if (leftMs > 0) this.#pacer.periodMs = leftMs / Math.max(1, this.#remaining);
-    else this.#pacer.periodMs = this.#windowMs / (this.#limit ?? 1);
+    if (leftMs > PACED_RESET_MS_MAX) this.#pacer.retime(nowMs, 0);
+    else if (leftMs > 0) this.#pacer.retime(nowMs, leftMs / Math.max(1, this.#remaining));
+    else this.#pacer.retime(nowMs, this.#windowMs / (this.#limit ?? 1));
   }
 }

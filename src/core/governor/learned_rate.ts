@@ -33,6 +33,9 @@ export class LearnedRate {
   #checkpointMs = -Infinity;
   #recent = new Uint32Array(BUCKETS);
   #recentIndex = 0;
+  #acceptedTotal = 0;
+  /** What was accepted in the minute before the drought. */
+  #minuteBefore = 0;
   #droughtFromMs = Infinity;
   #before: number | null = null;
   #growth = GROWTH_FIRST;
@@ -43,6 +46,20 @@ export class LearnedRate {
 
   get isActive(): boolean {
     return this.perSecond !== null;
+  }
+
+  /** Starts that were not refused, ever. */
+  get acceptedTotal(): number {
+    return this.#acceptedTotal;
+  }
+
+  /** What is accepted lately, in starts a second. */
+  recentPerSecond(nowMs: number): number {
+    this.#turn(nowMs);
+    const at = (back: number) => this.#recent[(this.#recentIndex - back) % BUCKETS] ?? 0;
+    const partMs = nowMs - this.#recentIndex * BUCKET_MS;
+    const spanMs = Math.min(BUCKET_MS + partMs, Math.max(1000, nowMs - this.#checkpointMs));
+    return ((at(0) + at(1)) * 1000) / spanMs;
   }
 
   get growsAtMs(): number {
@@ -57,6 +74,7 @@ export class LearnedRate {
   started(nowMs: number): void {
     if (this.#checkpointMs === -Infinity) this.#checkpointMs = nowMs;
     this.#accepted += 1;
+    this.#acceptedTotal += 1;
     this.#turn(nowMs);
     const bucket = this.#recentIndex % BUCKETS;
     this.#recent[bucket] = this.#recent[bucket]! + 1;
@@ -71,6 +89,7 @@ export class LearnedRate {
   /** A start did not count after all: it was refused. */
   refused(startedAtMs: number): void {
     if (this.#accepted > 0) this.#accepted -= 1;
+    this.#acceptedTotal -= 1;
     const index = Math.floor(startedAtMs / BUCKET_MS);
     if (index <= this.#recentIndex - BUCKETS) return;
     const bucket = index % BUCKETS;
@@ -79,7 +98,10 @@ export class LearnedRate {
 
   /** The upstream has nothing left: what may be accepted next tells what it refills. */
   ranDry(nowMs: number): void {
-    if (this.#droughtFromMs === Infinity) this.#droughtFromMs = nowMs;
+    if (this.#droughtFromMs !== Infinity) return;
+    this.#droughtFromMs = nowMs;
+    this.#turn(nowMs);
+    this.#minuteBefore = this.#recent.reduce((sum, count) => sum + count, 0);
   }
 
   get isDry(): boolean {
@@ -127,18 +149,29 @@ export class LearnedRate {
     return 'measured';
   }
 
+  /** A quota came back: its length is no pace, so nothing is learned from it. */
+  quotaOver(startedAtMs: number): void {
+    this.#droughtFromMs = Infinity;
+    this.#checkpointMs = startedAtMs;
+    this.#accepted = 1;
+  }
+
+  /** Learned by other means than a drought. */
+  learn(nowMs: number, perSecond: number): void {
+    this.#set(perSecond * MARGIN);
+    this.#changedAtMs = nowMs;
+    this.#before = null;
+    this.#growth = GROWTH_FIRST;
+    this.#pacer.drain(nowMs, 0);
+  }
+
   #measure(nowMs: number, droughtMs: number, lastRefusedMs: number): number | null {
-    let elapsedMs = nowMs - this.#checkpointMs;
-    let accepted = this.#accepted - 1;
-    if (droughtMs < WINDOW_MS && elapsedMs > WINDOW_MS) {
-      this.#turn(nowMs);
-      accepted = this.#recent.reduce((sum, count) => sum + count, 0) - 1;
-      elapsedMs = WINDOW_MS;
-    } else if (elapsedMs > WINDOW_MS && lastRefusedMs - this.#checkpointMs < WINDOW_MS) {
-      elapsedMs = WINDOW_MS;
-    }
+    const elapsedMs = nowMs - this.#checkpointMs;
+    const accepted = this.#accepted - 1;
     if (accepted < ACCEPTED_MIN || elapsedMs < ELAPSED_MS_MIN) return null;
-    return (accepted * 1000) / elapsedMs;
+    void lastRefusedMs;
+    if (elapsedMs < WINDOW_MS || droughtMs > 2 * WINDOW_MS) return (accepted * 1000) / elapsedMs;
+    return (Math.min(accepted, this.#minuteBefore) * 1000) / WINDOW_MS;
   }
 
   /** Tries more where the rate was what held back, and the last change has proven itself. */

@@ -1,16 +1,20 @@
 /**
- * The search for how many calls the upstream carries at once. A level is raised only once it was
- * proven: a call that started after the last change, with the level full, succeeded. Regimes:
- * growing below the ceiling (ever larger steps, one per round trip); holding at the ceiling (the
- * level that was refused last), with a probe of one more now and then; cut, at most once a flight.
- * It knows of refusals only what blame gave it, and of rates nothing.
+ * The search for how many calls the upstream carries at once. Each raise is a trial: it is proven
+ * once enough calls that started after it, with the level full, succeeded, and a refusal before
+ * that is the trial's. Regimes: growing below the ceiling (ever larger steps); holding below the
+ * ceiling (what was refused last), with a trial of one more now and then; cut, at most once a
+ * flight. It knows of refusals only what blame gave it, and of rates nothing.
  */
-/** A probe costs a refused call at most; it may cost 1 in so many calls, and so much time. */
-const CALLS_PER_PROBE = 100;
+
+/** A trial at the ceiling costs a refused call at most: one in so many calls, and so much time. */
+const CALLS_PER_PROBE_MIN = 15;
+const CALLS_PER_PROBE_MAX = 100;
 const PROBE_GAP_MS_MIN = 3000;
 const PROBE_GAP_MS_MAX = 8000;
 const PROBE_GAP_GROWTH = 1.5;
 const SLOW_PROBE_GAP_MS_MAX = 60_000;
+/** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap. */
+const PROOF_SHARE = 1 / 2;
 const SHARED_CUT = 0.85;
 const CALM_AFTER_MS = 5000;
 /** Growth adds at most this share of the level at once. */
@@ -21,29 +25,38 @@ export interface LevelBounds {
   readonly max: number;
 }
 
-/** What a change of the level was about; the words are blame's and the status's to choose. */
-export type LevelMove = 'grown' | 'probed' | 'probeRefused' | 'refused' | 'shared' | 'again';
+/** What a change of the level was about; the words are the status's to choose. */
+export type LevelMove = 'grown' | 'probed' | 'trialRefused' | 'shared' | 'again';
 
 export class Level {
   value: number;
-  /** The lowest level refused since it was last carried; Infinity where none is known. */
+  /** The lowest level that is held for refused; Infinity where none is known. */
   ceiling = Infinity;
-  /** The level that was proven before the last raise. */
-  #provenAt = 0;
+  bounds: LevelBounds;
+  /** The last proven level; equal to the value where no trial runs. */
+  #proven: number;
+  #proofs = 0;
   #step = 1;
   /** Starts up to this one say nothing about the level in force. */
   #changedSequence = 0;
-  /** The level in flight when the last refusal event began: one flight cuts to half at most. */
-  #eventLevel = 0;
+  /** One flight cuts to half of the level at which it began, at most. */
+  #floor = 0;
   #gapMs = PROBE_GAP_MS_MIN;
+  #gapCalls = CALLS_PER_PROBE_MIN;
   #heldFromMs = -Infinity;
   #callsSinceHeld = 0;
   #calm: number;
   #calmFromMs = -Infinity;
 
-  constructor(readonly bounds: LevelBounds, value: number) {
+  constructor(bounds: LevelBounds, value: number) {
+    this.bounds = bounds;
     this.value = clamp(value, bounds);
+    this.#proven = this.value;
     this.#calm = this.value;
+  }
+
+  get isTrial(): boolean {
+    return this.value > this.#proven;
   }
 
   get isAtCeiling(): boolean {
@@ -56,18 +69,18 @@ export class Level {
   }
 
   /** A call that started with `inFlight` in flight succeeded. */
-  succeeded(nowMs: number, start: { sequence: number; inFlight: number }, last: number): LevelMove | null {
+  succeeded(
+    nowMs: number,
+    start: { sequence: number; inFlight: number },
+    last: number,
+  ): LevelMove | null {
     this.#callsSinceHeld += 1;
     if (nowMs - this.#calmFromMs >= CALM_AFTER_MS) this.#calm = this.value;
     if (start.inFlight < this.value || start.sequence <= this.#changedSequence) return null;
-    if (this.value >= this.ceiling) {
-      this.ceiling = Infinity;
-      this.#step = 1;
-      this.#gapMs = PROBE_GAP_MS_MIN;
-    }
+    if (this.isTrial && !this.#prove()) return null;
     if (!this.isAtCeiling) {
-      const room = Math.min(this.ceiling - 1, this.value + this.#step);
-      if (!this.#raise(nowMs, room, last)) return null;
+      const to = Math.min(this.ceiling - 1, this.value + this.#step);
+      if (!this.#raise(nowMs, to, last)) return null;
       this.#step = Math.max(1, Math.min(this.#step * 2, Math.floor(this.value * STEP_SHARE)));
       return 'grown';
     }
@@ -75,61 +88,63 @@ export class Level {
     return this.#raise(nowMs, this.value + 1, last) ? 'probed' : null;
   }
 
-  /** A call of the flight whose refusal was already counted was refused too. */
-  refusedAgain(inFlight: number): void {
-    this.ceiling = Math.min(this.ceiling, Math.max(2, inFlight));
-    const floor = Math.floor(this.#eventLevel / 2);
-    this.#set(Math.max(floor, Math.min(this.value, inFlight - 1)));
+  /** One more success at the level on trial; true once that is enough. */
+  #prove(): boolean {
+    this.#proofs += 1;
+    const isProbe = this.value >= this.ceiling;
+    if (isProbe && this.#proofs < Math.ceil(this.value * PROOF_SHARE)) return false;
+    this.#proven = this.value;
+    if (isProbe) {
+      this.ceiling = Infinity;
+      this.#step = 1;
+      this.#resetGap();
+    }
+    return true;
   }
 
   /** The first refusal of a flight; `streak` counts such events without a success between. */
   refused(nowMs: number, inFlight: number, event: { streak: number; last: number }): LevelMove {
     const wasProbe = this.value >= this.ceiling;
-    const isBeyond = inFlight > this.#provenAt;
-    this.#eventLevel = inFlight;
+    const level = Math.min(inFlight, this.value);
+    this.#floor = Math.floor(level / 2);
     this.#changedSequence = event.last;
-    this.ceiling = Math.max(2, inFlight);
     this.#step = 1;
     this.#calmFromMs = nowMs;
     this.#heldFromMs = nowMs;
-    const move = this.#cut(inFlight, { streak: event.streak, wasProbe, isBeyond });
     this.#callsSinceHeld = 0;
-    this.#provenAt = Math.min(this.#provenAt, this.value);
-    return move;
-  }
-
-  #cut(inFlight: number, how: { streak: number; wasProbe: boolean; isBeyond: boolean }): LevelMove {
-    if (how.streak > 1) {
-      this.#gapMs = PROBE_GAP_MS_MIN;
-      this.#set(Math.min(this.value, Math.floor(inFlight / 2)));
+    if (event.streak > 1) {
+      this.#settle(this.#floor, level);
+      this.#resetGap();
       return 'again';
     }
-    if (how.isBeyond) {
-      this.#set(Math.max(this.#provenAt, inFlight - 1));
-      if (!how.wasProbe) return 'refused';
-      this.#gapMs = Math.min(PROBE_GAP_MS_MAX, this.#gapMs * PROBE_GAP_GROWTH);
-      return 'probeRefused';
+    if (this.isTrial) {
+      this.#settle(this.value - 1, this.value);
+      if (wasProbe) this.#widenGap();
+      else this.#resetGap();
+      return 'trialRefused';
     }
-    this.#gapMs = PROBE_GAP_MS_MIN;
-    this.#set(Math.min(inFlight - 1, Math.floor(inFlight * SHARED_CUT)));
+    this.#settle(Math.min(level - 1, Math.floor(level * SHARED_CUT)), level);
+    this.#resetGap();
     return 'shared';
+  }
+
+  /** A call of the flight whose refusal was already counted was refused too. */
+  refusedAgain(): void {
+    this.#settle(Math.max(this.#floor, this.value - 1), this.ceiling - 1);
   }
 
   /** The slots were not at fault: back to the last level that was calm. */
   restoreCalm(last: number): void {
+    this.restore(this.#calm, last);
     this.ceiling = Infinity;
-    this.#changedSequence = last;
-    this.#set(Math.max(this.value, this.#calm));
-    this.#provenAt = this.value;
   }
 
-  /** Calls became slow at this level: a lower one, and no growth for a while. */
+  /** Calls became slow at this level: a lower one. */
   lower(nowMs: number, to: number, last: number): void {
     this.#changedSequence = last;
     this.#step = 1;
     this.#heldFromMs = nowMs;
     this.#set(Math.min(this.value, to));
-    this.#provenAt = Math.min(this.#provenAt, this.value);
   }
 
   restore(to: number, last: number): void {
@@ -137,25 +152,41 @@ export class Level {
     this.#set(Math.max(this.value, to));
   }
 
+  #resetGap(): void {
+    this.#gapMs = PROBE_GAP_MS_MIN;
+    this.#gapCalls = CALLS_PER_PROBE_MIN;
+  }
+
+  #widenGap(): void {
+    this.#gapMs = Math.min(PROBE_GAP_MS_MAX, this.#gapMs * PROBE_GAP_GROWTH);
+    this.#gapCalls = Math.min(CALLS_PER_PROBE_MAX, this.#gapCalls * PROBE_GAP_GROWTH);
+  }
+
   #mayProbe(nowMs: number): boolean {
     if (nowMs < this.probeAtMs) return false;
-    return this.#callsSinceHeld >= CALLS_PER_PROBE ||
+    return this.#callsSinceHeld >= this.#gapCalls ||
       nowMs >= this.#heldFromMs + SLOW_PROBE_GAP_MS_MAX;
   }
 
   #raise(nowMs: number, to: number, last: number): boolean {
     const before = this.value;
-    this.#set(to);
-    if (this.value === before) return false;
-    this.#provenAt = before;
+    this.value = clamp(to, this.bounds);
+    if (this.value <= before) return false;
+    this.#proofs = 0;
     this.#changedSequence = last;
     this.#heldFromMs = nowMs;
     this.#callsSinceHeld = 0;
     return true;
   }
 
+  #settle(value: number, ceiling: number): void {
+    this.#set(value);
+    this.ceiling = Math.max(this.value + 1, ceiling);
+  }
+
   #set(value: number): void {
     this.value = clamp(value, this.bounds);
+    this.#proven = this.value;
   }
 }
 

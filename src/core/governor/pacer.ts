@@ -14,6 +14,15 @@ export class Pacer {
     this.burst = burst;
   }
 
+  /** Another period from now on; what is left to wait shrinks or grows with it. */
+  retime(nowMs: number, periodMs: number): void {
+    const leftMs = this.#dueAtMs - nowMs;
+    if (leftMs > 0 && this.periodMs > 0) {
+      this.#dueAtMs = nowMs + (leftMs * periodMs) / this.periodMs;
+    }
+    this.periodMs = periodMs;
+  }
+
   /** The earliest instant of a start with `ahead` starts before it; may be a fraction of a ms. */
   opensAtMs(nowMs: number, ahead: number): number {
     const dueAtMs = Math.max(this.#dueAtMs, nowMs) + (ahead + 1 - this.burst) * this.periodMs;

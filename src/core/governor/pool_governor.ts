@@ -19,6 +19,7 @@ import type {
 import { HeaderBudget } from './header_budget.ts';
 import { LearnedRate } from './learned_rate.ts';
 import { Level } from './level.ts';
+import { Pacer } from './pacer.ts';
 import { OperatorRate } from './operator_rate.ts';
 import { Pause } from './pause.ts';
 import { RefusalCount } from './refusal_count.ts';
@@ -27,8 +28,9 @@ import { Scout } from './scout.ts';
 const OPEN: Opening = { kind: 'open' };
 const STREAK_SCOUTS = 4;
 const RATE_STREAK_SCOUTS = 2;
-const RECHECK_MS = 1000;
 const LEVEL_FIRST = 4;
+const RESUME_PER_SECOND_MIN = 1;
+const RESUME_MS_MAX = 2000;
 
 export class PoolGovernor implements Governor {
   #settings: GovernorSettings;
@@ -47,6 +49,8 @@ export class PoolGovernor implements Governor {
   #lastSequence = 0;
   #eventSequence = 0;
   #streak = 0;
+  #resumePacer = new Pacer(0, 1);
+  #resumeUntilMs = -Infinity;
 
   constructor(settings: GovernorSettings, options: { nowMs: number; random: () => number }) {
     this.#settings = settings;
@@ -61,12 +65,12 @@ export class PoolGovernor implements Governor {
   }
 
   get dueAtMs(): number {
-    return Infinity;
+    return this.#scout.isInFlight ? this.#scout.presumedAtMs : Infinity;
   }
 
   opening(nowMs: number, tokens: number, ahead: number): Opening {
     const scoutAtMs = this.#scoutAtMs(nowMs);
-    const heldUntilMs = Math.max(this.#pause.untilMs, scoutAtMs);
+    const heldUntilMs = Math.max(this.#pause.untilMs, scoutAtMs, this.#resumeAtMs(nowMs));
     const rateAtMs = Math.max(
       this.#operator.opensAtMs(nowMs, ahead),
       this.#learned.opensAtMs(nowMs, ahead),
@@ -84,7 +88,7 @@ export class PoolGovernor implements Governor {
 
   #scoutAtMs(nowMs: number): number {
     if (!this.#scout.isActive) return nowMs;
-    return this.#scout.isInFlight ? nowMs + RECHECK_MS : this.#scout.nextAtMs;
+    return this.#scout.isInFlight ? this.#scout.presumedAtMs : this.#scout.nextAtMs;
   }
 
   started(nowMs: number, start: Start): void {
@@ -93,7 +97,29 @@ export class PoolGovernor implements Governor {
     this.#learned.started(nowMs);
     this.#requests.started(nowMs, 1);
     if (start.tokens > 0) this.#tokens.started(nowMs, start.tokens);
-    this.#scout.started(start.sequence);
+    if (nowMs < this.#resumeUntilMs) this.#resumePacer.take(nowMs);
+    if (this.#scout.isInFlight) this.#presume(nowMs);
+    else if (this.#scout.isActive) this.#scout.started(nowMs, start.sequence);
+  }
+
+  #resumeAtMs(nowMs: number): number {
+    return nowMs < this.#resumeUntilMs ? Math.ceil(this.#resumePacer.opensAtMs(nowMs, 0)) : nowMs;
+  }
+
+  /** The try in flight was not refused in the time that a refusal takes. */
+  #presume(nowMs: number): void {
+    if (this.#scout.isInFlight && nowMs >= this.#scout.presumedAtMs) this.#resume(nowMs);
+  }
+
+  #resume(nowMs: number): void {
+    const { startedAtMs, refusals, lastRefusedStartMs, sinceMs } = this.#scout;
+    const perSecond = this.#learned.recentPerSecond(nowMs);
+    if (this.#scout.isQuota(nowMs)) this.#learned.quotaOver(startedAtMs);
+    else this.#learned.reopened(startedAtMs, refusals, lastRefusedStartMs);
+    this.#scout.leave();
+    this.#resumePacer.periodMs = 1000 / Math.max(perSecond, RESUME_PER_SECOND_MIN);
+    this.#resumePacer.drain(nowMs, 0);
+    this.#resumeUntilMs = nowMs + Math.min(RESUME_MS_MAX, nowMs - sinceMs);
   }
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
@@ -101,7 +127,9 @@ export class PoolGovernor implements Governor {
     if (outcome.reading && this.#settings.rate.learn) this.#read(nowMs, outcome.reading);
     if (outcome.retryAfterMs !== undefined) {
       const maxMs = this.#settings.rate.maxPauseMs;
-      this.#pause.extend(nowMs, outcome.retryAfterMs, { maxMs, random: this.#random });
+      if (this.#pause.extend(nowMs, outcome.retryAfterMs, { maxMs, random: this.#random })) {
+        this.#scout.enterAfterPause(nowMs, this.#pause.untilMs);
+      }
     }
     if (outcome.kind === 'ok') this.#accepted(nowMs, start, outcome);
     else if (outcome.kind === 'throttled') this.#refused(nowMs, start, outcome);
@@ -124,9 +152,9 @@ export class PoolGovernor implements Governor {
     const isAfterEvent = start.sequence > this.#eventSequence;
     if (isAfterEvent) this.#streak = 0;
     this.#blame.accepted(nowMs, start.inFlight);
-    if (isScout || (isAfterEvent && !this.#scout.isActive && this.#learned.isDry)) {
-      this.#learned.reopened(start.atMs, this.#scout.refusals, this.#scout.lastRefusedStartMs);
-      if (isScout) this.#scout.leave();
+    if (isScout) this.#resume(nowMs);
+    else if (isAfterEvent && !this.#scout.isActive && this.#learned.isDry) {
+      this.#learned.reopened(start.atMs, 0, -Infinity);
     }
     if (this.#settings.concurrency.mode === 'adaptive') this.#seekLevel(nowMs, start, outcome);
     if (this.#settings.rate.learn) {
@@ -149,11 +177,14 @@ export class PoolGovernor implements Governor {
   #refused(nowMs: number, start: Start, outcome: Outcome): void {
     this.#refusals.note(nowMs);
     this.#learned.refused(start.atMs);
-    if (this.#scout.isActive) return this.#scoutRefused(nowMs, start, outcome);
+    this.#scout.noteTurnaround(nowMs - start.atMs);
+    const isScout = this.#scout.owns(start.sequence);
     if (start.sequence <= this.#eventSequence) {
-      if (!this.#learned.isDry) this.#level.refusedAgain(start.inFlight);
+      if (!this.#learned.isDry) this.#level.refusedAgain();
       return;
     }
+    if (isScout) this.#scoutRefused(nowMs, start, outcome);
+    if (this.#learned.isDry && this.#scout.isActive) return;
     this.#eventSequence = this.#lastSequence;
     this.#streak += 1;
     const verdict = this.#blame.judge(nowMs, {
@@ -162,8 +193,13 @@ export class PoolGovernor implements Governor {
       retryAfterMs: outcome.retryAfterMs,
       kind: this.#settings.rate.kind,
       isRateLearned: this.#learned.isActive,
+      level: this.#level.value,
+      acceptedTotal: this.#learned.acceptedTotal,
     });
-    if (verdict.about === 'rate') this.#rateRefused(nowMs, outcome);
+    if (verdict.perSecond !== undefined) {
+      this.#level.restoreCalm(this.#lastSequence);
+      this.#learned.learn(nowMs, verdict.perSecond);
+    } else if (verdict.about === 'rate') this.#rateRefused(nowMs, outcome);
     else this.#levelRefused(nowMs, start);
   }
 
@@ -191,8 +227,6 @@ export class PoolGovernor implements Governor {
   }
 
   #scoutRefused(nowMs: number, start: Start, outcome: Outcome): void {
-    this.#eventSequence = this.#lastSequence;
-    if (!this.#scout.owns(start.sequence)) return;
     this.#requests.contradicted(nowMs, outcome.reading?.remaining);
     this.#scout.refused(nowMs, start.atMs, {
       random: this.#random,

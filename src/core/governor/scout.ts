@@ -10,14 +10,22 @@ const WAIT_MS_MAX = 15_000;
 const QUOTA_AFTER_MS = 120_000;
 const QUOTA_WAIT_MS_MAX = 300_000;
 const JITTER_SHARE = 0.05;
+const TURNAROUND_MS_MIN = 50;
+const TURNAROUND_MS_MAX = 2000;
+const PRESUMED_AFTER_TURNAROUNDS = 2;
 
 export class Scout {
   sinceMs = Infinity;
   nextAtMs = Infinity;
+  /** How long a refusal takes to come back; a try unrefused for longer counts as accepted. */
+  #turnaroundMs = TURNAROUND_MS_MIN;
+  #startedAtMs = 0;
   /** Tries that were refused since scouting began. */
   refusals = 0;
   lastRefusedStartMs = -Infinity;
   #sequence: number | null = null;
+  /** Refusals that no longer count for the wait, once a window's end was tried. */
+  #windowTries = 0;
 
   get isActive(): boolean {
     return this.sinceMs !== Infinity;
@@ -44,8 +52,34 @@ export class Scout {
     this.nextAtMs = nowMs + Math.ceil(WAIT_FIRST_MS * (1 + JITTER_SHARE * random()));
   }
 
-  started(sequence: number): void {
-    if (this.isActive) this.#sequence = sequence;
+  /** After a pause there is one start first; an earlier plan to try is kept back until then. */
+  enterAfterPause(nowMs: number, untilMs: number): void {
+    if (!this.isActive) {
+      this.sinceMs = nowMs;
+      this.refusals = 0;
+      this.lastRefusedStartMs = nowMs;
+      this.nextAtMs = untilMs;
+    } else if (this.nextAtMs < untilMs) this.nextAtMs = untilMs;
+  }
+
+  started(nowMs: number, sequence: number): void {
+    this.#sequence = sequence;
+    this.#startedAtMs = nowMs;
+  }
+
+  /** The start of the try that is in flight. */
+  get startedAtMs(): number {
+    return this.#startedAtMs;
+  }
+
+  /** When the try in flight counts as accepted. */
+  get presumedAtMs(): number {
+    return this.#startedAtMs + PRESUMED_AFTER_TURNAROUNDS * this.#turnaroundMs;
+  }
+
+  noteTurnaround(ms: number): void {
+    const eased = 0.9 * this.#turnaroundMs;
+    this.#turnaroundMs = Math.min(TURNAROUND_MS_MAX, Math.max(TURNAROUND_MS_MIN, eased, ms));
   }
 
   /** A try was refused; `windowEndMs` is an instant worth a try of its own. */
@@ -55,9 +89,11 @@ export class Scout {
     this.lastRefusedStartMs = startedAtMs;
     const waitMsMax = this.isQuota(nowMs) ? QUOTA_WAIT_MS_MAX : WAIT_MS_MAX;
     const elapsedMs = nowMs - this.sinceMs;
+    const isPastWindow = startedAtMs >= plan.windowEndMs && this.#windowTries === 0;
+    if (isPastWindow) this.#windowTries = this.refusals - 3;
     const ownMs = this.isQuota(nowMs)
       ? elapsedMs * (WAIT_GROWTH - 1)
-      : WAIT_FIRST_MS * WAIT_GROWTH ** this.refusals;
+      : WAIT_FIRST_MS * WAIT_GROWTH ** (this.refusals - this.#windowTries);
     const waitMs = Math.min(ownMs, waitMsMax) * (1 + JITTER_SHARE * plan.random());
     const nextAtMs = nowMs + Math.ceil(waitMs);
     const isWorth = plan.windowEndMs > nowMs && plan.windowEndMs < nextAtMs;
@@ -73,5 +109,6 @@ export class Scout {
     this.sinceMs = Infinity;
     this.nextAtMs = Infinity;
     this.#sequence = null;
+    this.#windowTries = 0;
   }
 }
