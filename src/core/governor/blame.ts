@@ -25,8 +25,7 @@ export interface Refusal {
   readonly retryAfterMs: number | undefined;
   readonly kind: RefusalKind;
   readonly isRateLearned: boolean;
-  /** The level in force, and the starts accepted so far. */
-  readonly level: number;
+  /** The starts accepted so far. */
   readonly acceptedTotal: number;
 }
 
@@ -39,6 +38,7 @@ export interface Verdict {
 
 interface RefusalEvent {
   readonly atMs: number;
+  /** The mean level in force since the event before. */
   readonly level: number;
   readonly acceptedTotal: number;
   /** What was accepted since the event before; 0 for the first. */
@@ -52,6 +52,9 @@ export class Blame {
   #evidence = 0;
   #evidenceAtMs = 0;
   #events: RefusalEvent[] = [];
+  /** Levels in force at the starts since the last event. */
+  #levelSum = 0;
+  #levelCount = 0;
 
   /** The most calls in flight that one accepted lately had with it. */
   get carried(): number {
@@ -65,6 +68,12 @@ export class Blame {
       this.#carriedFromMs = nowMs;
     }
     if (inFlight > this.#carried) this.#carried = inFlight;
+  }
+
+  /** A call started with the level at `level`. */
+  started(level: number): void {
+    this.#levelSum += level;
+    this.#levelCount += 1;
   }
 
   judge(nowMs: number, refusal: Refusal): Verdict {
@@ -93,10 +102,10 @@ export class Blame {
   }
 
   /**
-   * Under a cap, what is accepted follows the level; under a rate it does not. Where the levels at
-   * the last events differ and the rates accepted up to each agree: that rate.
+   * Under a cap, what is accepted follows the level; under a rate it does not. Where the levels in
+   * force before the last events differ and the rates accepted meanwhile agree: that rate.
    */
-  #steadyRate(nowMs: number, { level, acceptedTotal }: Refusal): number | null {
+  #steadyRate(nowMs: number, { acceptedTotal }: Refusal): number | null {
     const latest = this.#events.at(-1);
     const accepted = acceptedTotal - (latest?.acceptedTotal ?? acceptedTotal);
     const spanMs = nowMs - (latest?.atMs ?? nowMs);
@@ -104,6 +113,9 @@ export class Blame {
     const isSettling = spanMs < EVENT_SPAN_MS_MIN || accepted < ACCEPTED_MIN;
     if (isSettling) this.#events.pop();
     const perSecond = isSettling ? 0 : (accepted * 1000) / spanMs;
+    const level = this.#levelSum / Math.max(1, this.#levelCount);
+    this.#levelSum = 0;
+    this.#levelCount = 0;
     this.#events.push({ atMs: nowMs, level, acceptedTotal, perSecond });
     if (this.#events.length > EVENTS) this.#events.shift();
     for (const count of [2, 3]) {

@@ -15,6 +15,7 @@ const PROBE_GAP_GROWTH = 1.5;
 const SLOW_PROBE_GAP_MS_MAX = 60_000;
 /** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap. */
 const PROOF_SHARE = 1 / 2;
+const GAP_JITTER_SHARE = 0.3;
 const SHARED_CUT = 0.85;
 const CALM_AFTER_MS = 5000;
 /** Growth adds at most this share of the level at once. */
@@ -42,6 +43,7 @@ export class Level {
   /** One flight cuts to half of the level at which it began, at most. */
   #floor = 0;
   #gapMs = PROBE_GAP_MS_MIN;
+  #jitter = 1;
   #gapCalls = CALLS_PER_PROBE_MIN;
   #heldFromMs = -Infinity;
   #callsSinceHeld = 0;
@@ -65,7 +67,7 @@ export class Level {
 
   /** When one more may be tried at the earliest. */
   get probeAtMs(): number {
-    return this.#heldFromMs + this.#gapMs;
+    return this.#heldFromMs + this.#gapMs * this.#jitter;
   }
 
   /** A call that started with `inFlight` in flight succeeded. */
@@ -103,7 +105,11 @@ export class Level {
   }
 
   /** The first refusal of a flight; `streak` counts such events without a success between. */
-  refused(nowMs: number, inFlight: number, event: { streak: number; last: number }): LevelMove {
+  refused(
+    nowMs: number,
+    inFlight: number,
+    event: { streak: number; last: number; random: () => number },
+  ): LevelMove {
     const wasProbe = this.value >= this.ceiling;
     const level = Math.min(inFlight, this.value);
     this.#floor = Math.floor(level / 2);
@@ -112,6 +118,7 @@ export class Level {
     this.#calmFromMs = nowMs;
     this.#heldFromMs = nowMs;
     this.#callsSinceHeld = 0;
+    this.#jitter = 1 + GAP_JITTER_SHARE * event.random();
     if (event.streak > 1) {
       this.#settle(this.#floor, level);
       this.#resetGap();
@@ -123,8 +130,8 @@ export class Level {
       else this.#resetGap();
       return 'trialRefused';
     }
-    this.#settle(Math.min(level - 1, Math.floor(level * SHARED_CUT)), level);
-    this.#resetGap();
+    const to = Math.min(level - 1, Math.floor(level * SHARED_CUT));
+    this.#settle(to, to + 1);
     return 'shared';
   }
 

@@ -95,6 +95,7 @@ export class PoolGovernor implements Governor {
     this.#lastSequence = start.sequence;
     this.#operator.started(nowMs, start.tokens);
     this.#learned.started(nowMs);
+    this.#blame.started(this.limit);
     this.#requests.started(nowMs, 1);
     if (start.tokens > 0) this.#tokens.started(nowMs, start.tokens);
     if (nowMs < this.#resumeUntilMs) this.#resumePacer.take(nowMs);
@@ -193,7 +194,6 @@ export class PoolGovernor implements Governor {
       retryAfterMs: outcome.retryAfterMs,
       kind: this.#settings.rate.kind,
       isRateLearned: this.#learned.isActive,
-      level: this.#level.value,
       acceptedTotal: this.#learned.acceptedTotal,
     });
     if (verdict.perSecond !== undefined) {
@@ -217,7 +217,7 @@ export class PoolGovernor implements Governor {
   }
 
   #levelRefused(nowMs: number, start: Start): void {
-    const event = { streak: this.#streak, last: this.#lastSequence };
+    const event = { streak: this.#streak, last: this.#lastSequence, random: this.#random };
     this.#level.refused(nowMs, start.inFlight, event);
     if (this.#streak >= STREAK_SCOUTS && this.#settings.rate.learn) {
       this.#learned.ranDry(nowMs);
