@@ -12,6 +12,9 @@ const EVIDENCE_HALF_LIFE_MS = 60_000;
 const EVIDENCE_ENOUGH = 2;
 const LONG_HINT_MS = 2000;
 const LOW_SHARE = 0.25;
+/** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
+const CALLS_PER_SURPRISE = 45;
+const SURPRISES_OWED_MAX = 3.5;
 /** Events whose accepted rates agree though their levels differ so much tell of a rate. */
 const EVENTS = 4;
 const ACCEPTED_MIN = 10;
@@ -25,6 +28,8 @@ export interface Refusal {
   readonly retryAfterMs: number | undefined;
   readonly kind: RefusalKind;
   readonly isRateLearned: boolean;
+  /** The level was carried before: it was not on trial. */
+  readonly isSurprise: boolean;
   /** The starts accepted so far. */
   readonly acceptedTotal: number;
 }
@@ -51,6 +56,7 @@ export class Blame {
   #carriedFromMs = -Infinity;
   #evidence = 0;
   #evidenceAtMs = 0;
+  #owed = 0;
   #events: RefusalEvent[] = [];
   /** Levels in force at the starts since the last event. */
   #levelSum = 0;
@@ -68,6 +74,7 @@ export class Blame {
       this.#carriedFromMs = nowMs;
     }
     if (inFlight > this.#carried) this.#carried = inFlight;
+    this.#owed = Math.max(0, this.#owed - 1 / CALLS_PER_SURPRISE);
   }
 
   /** A call started with the level at `level`. */
@@ -91,12 +98,23 @@ export class Blame {
         : concurrency('more in flight than were carried lately');
     }
     const perSecond = this.#steadyRate(nowMs, refusal);
-    if (perSecond === null) return concurrency('more in flight than it takes');
+    if (perSecond === null) return this.#owe(refusal);
     this.#events = [];
+    this.#owed = 0;
     return { ...rate('the same rate was accepted at several levels'), perSecond };
   }
 
+  /** A cap explains few refusals of levels that it carried; a rate explains many. */
+  #owe({ isSurprise }: Refusal): Verdict {
+    if (isSurprise) this.#owed += 1;
+    if (this.#owed < SURPRISES_OWED_MAX) return concurrency('more in flight than it takes');
+    this.#owed = 0;
+    this.#events = [];
+    return rate('levels that were carried are refused again and again');
+  }
+
   reset(): void {
+    this.#owed = 0;
     this.#evidence = 0;
     this.#events = [];
   }

@@ -194,6 +194,7 @@ export class PoolGovernor implements Governor {
       retryAfterMs: outcome.retryAfterMs,
       kind: this.#settings.rate.kind,
       isRateLearned: this.#learned.isActive,
+      isSurprise: this.#streak > 1 || !this.#level.isTrial,
       acceptedTotal: this.#learned.acceptedTotal,
     });
     if (verdict.perSecond !== undefined) {
