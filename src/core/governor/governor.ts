@@ -6,7 +6,7 @@
  */
 import type { Outcome } from '../outcome.ts';
 
-/** The parts of a pool's settings that the governor obeys (spec'd by the pool's `concurrency`, `rate`). */
+/** The parts of a pool's settings that the governor obeys. */
 export interface GovernorSettings {
   readonly concurrency: {
     readonly limit: number;
@@ -85,7 +85,7 @@ export interface GovernorStatus {
 /** One thing that the governor changed, for the pool's list of changes. */
 export interface Change {
   readonly atMs: number;
-  readonly what: 'limit' | 'rpm' | 'tpm' | 'pause';
+  readonly what: 'limit' | 'rpm' | 'pause';
   /** For a pause: ms; null where there was, or is, none. */
   readonly from: number | null;
   readonly to: number | null;
@@ -97,10 +97,9 @@ export interface Change {
 export interface Saved {
   readonly atMs: number;
   readonly level: number;
-  readonly ceiling: number | null;
   /** Learned starts per second, and the length of the window it was learned over. */
   readonly perSecond: number | null;
-  readonly cycleMs: number | null;
+  readonly cycleMs: number;
   readonly pausedUntilMs: number | null;
 }
 
@@ -124,8 +123,11 @@ export interface Governor {
   configure(nowMs: number, settings: GovernorSettings): void;
   /** Forgets all that was learned, pauses by hints included; the operator's rates keep counting. */
   forget(nowMs: number): void;
-  /** Starts of the last minute as the durable rows tell them, after a restart. */
-  restoreStarts(nowMs: number, startsAtMs: readonly number[]): void;
+  /**
+   * Starts of the last minute as the durable rows tell them, after a restart, oldest first. Where
+   * they are not complete (proxied starts leave no rows), the window counts as full.
+   */
+  restoreStarts(nowMs: number, startsAtMs: readonly number[], isComplete: boolean): void;
   status(nowMs: number): GovernorStatus;
   /** Hands over the changes since the last call, oldest first. */
   drainChanges(): readonly Change[];

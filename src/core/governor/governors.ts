@@ -1,12 +1,9 @@
-/** Makes a pool's governor, fresh or from what an earlier one saved. */
-import type { Governor, GovernorSettings, Saved } from './governor.ts';
-import { PoolGovernor } from './pool_governor.ts';
-
-export interface GovernorOptions {
-  readonly nowMs: number;
-  readonly random: () => number;
-  readonly saved?: Saved;
-}
+/**
+ * Makes a pool's governor, fresh or from what an earlier one saved. There is one kind: its `fixed`
+ * and `adaptive` modes differ in whether the level moves, and may be switched while it runs.
+ */
+import type { Governor, GovernorSettings } from './governor.ts';
+import { type GovernorOptions, PoolGovernor } from './pool_governor.ts';
 
 export function makeGovernor(settings: GovernorSettings, options: GovernorOptions): Governor {
   return new PoolGovernor(settings, options);

@@ -16,23 +16,22 @@ const NOISY_CV = 1;
 
 export type Strain =
   | { readonly kind: 'none' }
-  | { readonly kind: 'slow'; readonly level: number; readonly ratio: number }
-  | { readonly kind: 'ownSlowness'; readonly level: number };
+  | { readonly kind: 'slow' | 'ownSlowness'; readonly level: number; readonly because: string };
 
 const NONE: Strain = { kind: 'none' };
 
 export class Gradient {
-  #samples = new Float32Array(SAMPLES_MAX);
+  /** Made with the first sample: most pools never see one. */
+  #samples: Float32Array | null = null;
   #count = 0;
   #fromMs = -Infinity;
   #baseMs = Infinity;
   #mayGrow = true;
   #cut: { level: number; medianMs: number; windows: number } | null = null;
-  #isUsed = false;
 
   /** Whether the level may be raised once more in this window. */
   get mayGrow(): boolean {
-    return !this.#isUsed || this.#mayGrow;
+    return this.#samples === null || this.#mayGrow;
   }
 
   grew(): void {
@@ -41,7 +40,7 @@ export class Gradient {
 
   /** One answer's time; at the end of a window, what it says of the level in force. */
   sample(nowMs: number, firstByteMs: number, level: number): Strain {
-    this.#isUsed = true;
+    this.#samples ??= new Float32Array(SAMPLES_MAX);
     if (this.#fromMs === -Infinity) this.#fromMs = nowMs;
     this.#samples[this.#count % SAMPLES_MAX] = firstByteMs;
     this.#count += 1;
@@ -69,13 +68,15 @@ export class Gradient {
       const isLowered = level < LEVEL_LOWERED * cut.level;
       if (isLowered && medianMs > LATENCY_LOWERED * cut.medianMs) {
         this.#baseMs = medianMs;
-        return { kind: 'ownSlowness', level: cut.level };
+        const because = 'a lower level did not make answers faster';
+        return { kind: 'ownSlowness', level: cut.level, because };
       }
     }
     if (ratio < CUT_RATIO || level * (1 - 1 / ratio) < 2) return NONE;
     this.#cut = { level, medianMs, windows: 0 };
     const lowered = Math.floor(level * Math.max(0.5, HOLD_RATIO / ratio));
-    return { kind: 'slow', level: Math.min(level - 1, lowered), ratio };
+    const because = `answers took ${ratio.toFixed(2)} times as long as the best`;
+    return { kind: 'slow', level: Math.min(level - 1, lowered), because };
   }
 }
 

@@ -45,6 +45,12 @@ export class HeaderBudget {
     return (this.#limit * 60_000) / this.#windowMs;
   }
 
+  /** Units that are left in the window, as far as is known. */
+  remaining(nowMs: number): number | null {
+    if (this.#limit === null || !this.isTrusted(nowMs)) return null;
+    return nowMs < this.#resetAtMs ? Math.max(0, this.#remaining) : this.#limit;
+  }
+
   /** The instant until which the headers say that nothing is left; null where something is. */
   exhaustedUntilMs(nowMs: number): number | null {
     if (!this.isTrusted(nowMs) || this.#remaining > 0 || this.#limit === null) return null;

@@ -21,8 +21,6 @@ const DEBT_MS_MAX = 10_000;
 const BUCKET_MS = 5000;
 const BUCKETS = 13;
 
-export type RateMove = 'measured' | 'cut' | 'grown' | 'dropped';
-
 export class LearnedRate {
   perSecond: number | null = null;
   /** The upstream's memory, as far as its droughts showed. */
@@ -48,6 +46,10 @@ export class LearnedRate {
     return this.perSecond !== null;
   }
 
+  get changedAtMs(): number {
+    return this.#changedAtMs;
+  }
+
   /** Starts that were not refused, ever. */
   get acceptedTotal(): number {
     return this.#acceptedTotal;
@@ -64,6 +66,15 @@ export class LearnedRate {
 
   get growsAtMs(): number {
     return this.#changedAtMs + Math.max(this.#gapMs, 1.1 * this.cycleMs);
+  }
+
+  /** Starts that the pace allows at once; null without one. */
+  startsFree(nowMs: number): number | null {
+    if (this.perSecond === null) return null;
+    return Math.max(
+      0,
+      Math.floor((nowMs - this.#pacer.opensAtMs(-Infinity, 0)) * this.perSecond / 1000) + 1,
+    );
   }
 
   opensAtMs(nowMs: number, ahead: number): number {
@@ -116,37 +127,36 @@ export class LearnedRate {
   }
 
   /** A paced start was refused: back to what carried before. */
-  cut(nowMs: number): RateMove | null {
-    if (this.perSecond === null) return null;
+  cut(nowMs: number): boolean {
+    if (this.perSecond === null) return false;
     const isOwnGrowth = this.#before !== null;
     this.#set(this.#before ?? this.perSecond * MARGIN);
     this.#before = null;
     if (isOwnGrowth) this.#gapMs = Math.min(this.#gapMs * 2, GAP_MS_MAX);
     this.#growth = GROWTH_FIRST;
     this.#changedAtMs = nowMs;
-    return 'cut';
+    return true;
   }
 
   /**
    * The first start that was accepted after a drought, which `refusals` scouting calls had to
    * find: measures, and starts the next cycle.
    */
-  reopened(startedAtMs: number, refusals: number, lastRefusedMs: number): RateMove | null {
-    if (this.#droughtFromMs === Infinity) return null;
+  reopened(startedAtMs: number, refusals: number): void {
+    if (this.#droughtFromMs === Infinity) return;
     const droughtMs = startedAtMs - this.#droughtFromMs;
     this.#droughtFromMs = Infinity;
     this.cycleMs = Math.max(Math.min(this.cycleMs, WINDOW_MS) * 0.9, droughtMs);
-    const measured = this.#measure(startedAtMs, droughtMs, lastRefusedMs);
-    if (measured === null) return null;
+    const measured = this.#measure(startedAtMs, droughtMs);
+    if (measured === null) return;
     this.#checkpointMs = startedAtMs;
     this.#accepted = 1;
     const wanted = measured * MARGIN;
-    if (this.perSecond !== null && wanted >= this.perSecond) return null;
+    if (this.perSecond !== null && wanted >= this.perSecond) return;
     this.#set(this.perSecond === null ? wanted : Math.max(wanted, this.perSecond / 2));
     this.#changedAtMs = startedAtMs;
     this.#before = null;
     this.#pacer.drain(startedAtMs, Math.min(refusals, DEBT_MS_MAX / this.#pacer.periodMs));
-    return 'measured';
   }
 
   /** A quota came back: its length is no pace, so nothing is learned from it. */
@@ -154,6 +164,14 @@ export class LearnedRate {
     this.#droughtFromMs = Infinity;
     this.#checkpointMs = startedAtMs;
     this.#accepted = 1;
+  }
+
+  /** Starts from what an earlier run learned. */
+  seed(nowMs: number, perSecond: number, cycleMs: number): void {
+    this.#set(perSecond);
+    this.cycleMs = cycleMs;
+    this.#changedAtMs = nowMs;
+    this.#pacer.drain(nowMs, 0);
   }
 
   /** Learned by other means than a drought. */
@@ -165,21 +183,20 @@ export class LearnedRate {
     this.#pacer.drain(nowMs, 0);
   }
 
-  #measure(nowMs: number, droughtMs: number, lastRefusedMs: number): number | null {
+  #measure(nowMs: number, droughtMs: number): number | null {
     const elapsedMs = nowMs - this.#checkpointMs;
     const accepted = this.#accepted - 1;
     if (accepted < ACCEPTED_MIN || elapsedMs < ELAPSED_MS_MIN) return null;
-    void lastRefusedMs;
     if (elapsedMs < WINDOW_MS || droughtMs > 2 * WINDOW_MS) return (accepted * 1000) / elapsedMs;
     return (Math.min(accepted, this.#minuteBefore) * 1000) / WINDOW_MS;
   }
 
   /** Tries more where the rate was what held back, and the last change has proven itself. */
-  grow(nowMs: number, ceiling: number): RateMove | null {
+  grow(nowMs: number, ceiling: number): string | null {
     if (this.perSecond === null || this.#droughtFromMs !== Infinity) return null;
     if (nowMs - Math.max(this.#boundAtMs, this.#changedAtMs) > UNBOUND_FORGET_MS) {
       this.perSecond = null;
-      return 'dropped';
+      return 'the rate did not hold back for long';
     }
     if (nowMs < this.growsAtMs || this.#boundShare < 0.5) return null;
     if (this.#before !== null) {
@@ -191,7 +208,7 @@ export class LearnedRate {
     this.#set(Math.min(ceiling, before * (1 + this.#growth)));
     this.#before = before;
     this.#changedAtMs = nowMs;
-    return 'grown';
+    return 'the rate carried; a little more';
   }
 
   #set(perSecond: number): void {

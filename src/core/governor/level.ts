@@ -15,9 +15,12 @@ const PROBE_GAP_GROWTH = 1.5;
 const SLOW_PROBE_GAP_MS_MAX = 60_000;
 /** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap. */
 const PROOF_SHARE = 1 / 2;
+const SEED_SHARE = 0.75;
 const GAP_JITTER_SHARE = 0.3;
 const SHARED_CUT = 0.85;
 const CALM_AFTER_MS = 5000;
+/** With no word from the upstream for so long, what it refused is forgotten. */
+const STALE_MS = 600_000;
 /** Growth adds at most this share of the level at once. */
 const STEP_SHARE = 1 / 3;
 
@@ -57,6 +60,23 @@ export class Level {
     this.#calm = this.value;
   }
 
+  /** When the level last changed, or was last confirmed. */
+  get heldFromMs(): number {
+    return this.#heldFromMs;
+  }
+
+  configure(bounds: LevelBounds): void {
+    this.bounds = bounds;
+    this.#set(this.value);
+    this.#calm = clamp(this.#calm, bounds);
+  }
+
+  /** Starts from what an earlier run learned: lower, and no higher than it was without a trial. */
+  seed(level: number): void {
+    this.#set(Math.floor(level * SEED_SHARE));
+    this.ceiling = Math.max(this.value + 1, level + 1);
+  }
+
   get isTrial(): boolean {
     return this.value > this.#proven;
   }
@@ -88,6 +108,15 @@ export class Level {
     }
     if (!this.#mayProbe(nowMs)) return null;
     return this.#raise(nowMs, this.value + 1, last) ? 'probed' : null;
+  }
+
+  /** A call starts: where nothing was heard for long, the level may rise without proof. */
+  started(nowMs: number, inFlight: number, last: number): LevelMove | null {
+    if (inFlight < this.value || nowMs - this.#heldFromMs < STALE_MS) return null;
+    if (this.#heldFromMs === -Infinity) return null;
+    this.#proven = this.value;
+    this.ceiling = Infinity;
+    return this.#raise(nowMs, this.value + 1, last) ? 'grown' : null;
   }
 
   /** One more success at the level on trial; true once that is enough. */

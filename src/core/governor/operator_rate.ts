@@ -58,6 +58,12 @@ export class OperatorRate {
     this.#tokens?.take(nowMs, tokens);
   }
 
+  /** Counts the window as full: starts before now may have been lost. */
+  fill(nowMs: number): void {
+    const free = this.#starts?.free(nowMs) ?? 0;
+    this.#starts?.take(nowMs, free);
+  }
+
   /** Settles what a start reserved against what it used. */
   settle(nowMs: number, start: { atMs: number; tokens: number }, used: number): void {
     if (used > start.tokens) this.#tokens?.take(nowMs, used - start.tokens);

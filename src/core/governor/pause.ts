@@ -6,23 +6,20 @@
 const JITTER_SHARE = 0.05;
 
 export class Pause {
+  fromMs = -Infinity;
   untilMs = -Infinity;
-
-  isOver(nowMs: number): boolean {
-    return nowMs >= this.untilMs;
-  }
 
   /** Holds for `hintMs`, at most `maxMs`; says whether that made the pause longer. */
   extend(nowMs: number, hintMs: number, limits: { maxMs: number; random: () => number }): boolean {
-    if (hintMs <= 0) return false;
+    if (!(hintMs > 0)) return false;
     const heldMs = Math.min(hintMs * (1 + JITTER_SHARE * limits.random()), limits.maxMs);
-    const untilMs = nowMs + Math.ceil(heldMs);
-    if (untilMs <= this.untilMs) return false;
-    this.untilMs = untilMs;
-    return true;
+    return this.until(nowMs, nowMs + Math.ceil(heldMs));
   }
 
-  clear(): void {
-    this.untilMs = -Infinity;
+  until(nowMs: number, untilMs: number): boolean {
+    if (untilMs <= this.untilMs) return false;
+    if (nowMs >= this.untilMs) this.fromMs = nowMs;
+    this.untilMs = untilMs;
+    return true;
   }
 }

@@ -45,13 +45,18 @@ export class RollingWindow {
    * as they could be. An amount above the capacity fits where the window is empty.
    */
   opensAtMs(nowMs: number, amount: number, ahead: number): number {
-    this.#expire(nowMs);
     const capacity = this.#capacity;
+    let expired = 0;
+    let used = this.#used;
+    while (expired < this.#length && this.#entryAtMs(expired) <= nowMs - WINDOW_MS) {
+      used -= this.#amount[this.#slot(expired)]!;
+      expired += 1;
+    }
     const last = ahead + Math.min(amount, capacity) - 1;
     const cycles = Math.floor(last / capacity);
-    const before = this.#used + (last % capacity) - capacity;
-    if (before < 0) return nowMs + cycles * WINDOW_MS;
-    return this.#instantOf(before) + (cycles + 1) * WINDOW_MS;
+    const place = used + (last % capacity) - capacity;
+    if (place < 0) return nowMs + cycles * WINDOW_MS;
+    return this.#instantOf(place, expired) + (cycles + 1) * WINDOW_MS;
   }
 
   take(nowMs: number, amount: number): void {
@@ -59,27 +64,26 @@ export class RollingWindow {
     this.#expire(nowMs);
     if (this.#length === 0) this.#baseMs = nowMs;
     this.#used += amount;
-    const newest = (this.#head + this.#length - 1) % this.#atMs.length;
+    const newest = this.#slot(this.#length - 1);
     const isSame = this.#length > 0 && nowMs - this.#newestFromMs <= this.#grainMs;
     const isFull = this.#length === this.#atMs.length;
-    if (isSame || isFull) {
-      this.#atMs[newest] = nowMs - this.#baseMs;
-      this.#amount[newest] = this.#amount[newest]! + amount;
-      return;
+    const slot = isSame || isFull ? newest : this.#slot(this.#length);
+    if (slot === newest && this.#length > 0) {
+      this.#amount[slot] = this.#amount[slot]! + amount;
+    } else {
+      this.#amount[slot] = amount;
+      this.#newestFromMs = nowMs;
+      this.#length += 1;
     }
-    const slot = (this.#head + this.#length) % this.#atMs.length;
     this.#atMs[slot] = nowMs - this.#baseMs;
-    this.#amount[slot] = amount;
-    this.#newestFromMs = nowMs;
-    this.#length += 1;
   }
 
   /** Gives back units that were taken at `takenAtMs` and not used, where they still count. */
   giveBack(nowMs: number, takenAtMs: number, amount: number): void {
     this.#expire(nowMs);
     for (let index = 0; index < this.#length; index += 1) {
-      const slot = (this.#head + index) % this.#atMs.length;
-      if (this.#atMs[slot]! + this.#baseMs < takenAtMs) continue;
+      if (this.#entryAtMs(index) < takenAtMs) continue;
+      const slot = this.#slot(index);
       const given = Math.min(amount, this.#amount[slot]!);
       this.#amount[slot] = this.#amount[slot]! - given;
       this.#used -= given;
@@ -92,31 +96,37 @@ export class RollingWindow {
     const next = new RollingWindow(capacity, unit);
     this.#expire(nowMs);
     for (let index = 0; index < this.#length; index += 1) {
-      const slot = (this.#head + index) % this.#atMs.length;
-      next.take(this.#atMs[slot]! + this.#baseMs, this.#amount[slot]!);
+      next.take(this.#entryAtMs(index), this.#amount[this.#slot(index)]!);
     }
     return next;
   }
 
-  /** The instant of the unit at `place`, counted from the oldest. */
-  #instantOf(place: number): number {
+  /** The instant of the unit at `place`, counted from the entry `first`. */
+  #instantOf(place: number, first: number): number {
     let passed = 0;
-    let slot = this.#head;
-    for (let index = 0; index < this.#length; index += 1) {
-      slot = (this.#head + index) % this.#atMs.length;
-      passed += this.#amount[slot]!;
+    let index = first;
+    for (; index < this.#length - 1; index += 1) {
+      passed += this.#amount[this.#slot(index)]!;
       if (passed > place) break;
     }
-    return this.#atMs[slot]! + this.#baseMs;
+    return this.#entryAtMs(index);
+  }
+
+  #slot(index: number): number {
+    const slot = this.#head + index;
+    return slot < this.#atMs.length ? slot : slot - this.#atMs.length;
+  }
+
+  #entryAtMs(index: number): number {
+    return this.#atMs[this.#slot(index)]! + this.#baseMs;
   }
 
   #expire(nowMs: number): void {
-    while (this.#length > 0) {
-      if (this.#atMs[this.#head]! + this.#baseMs > nowMs - WINDOW_MS) return;
+    while (this.#length > 0 && this.#entryAtMs(0) <= nowMs - WINDOW_MS) {
       this.#used -= this.#amount[this.#head]!;
-      this.#head = (this.#head + 1) % this.#atMs.length;
+      this.#head = this.#slot(1);
       this.#length -= 1;
     }
-    this.#used = 0;
+    if (this.#length === 0) this.#used = 0;
   }
 }

@@ -22,7 +22,6 @@ export class Scout {
   #startedAtMs = 0;
   /** Tries that were refused since scouting began. */
   refusals = 0;
-  lastRefusedStartMs = -Infinity;
   #sequence: number | null = null;
   /** Refusals that no longer count for the wait, once a window's end was tried. */
   #windowTries = 0;
@@ -33,6 +32,12 @@ export class Scout {
 
   get isInFlight(): boolean {
     return this.#sequence !== null;
+  }
+
+  /** When the next start may go: the try itself, or all once the try in flight is presumed well. */
+  opensAtMs(nowMs: number): number {
+    if (!this.isActive) return nowMs;
+    return this.isInFlight ? this.presumedAtMs : this.nextAtMs;
   }
 
   isQuota(nowMs: number): boolean {
@@ -47,7 +52,6 @@ export class Scout {
     if (this.isActive) return;
     this.sinceMs = nowMs;
     this.refusals = 0;
-    this.lastRefusedStartMs = nowMs;
     this.#sequence = null;
     this.nextAtMs = nowMs + Math.ceil(WAIT_FIRST_MS * (1 + JITTER_SHARE * random()));
   }
@@ -57,7 +61,6 @@ export class Scout {
     if (!this.isActive) {
       this.sinceMs = nowMs;
       this.refusals = 0;
-      this.lastRefusedStartMs = nowMs;
       this.nextAtMs = untilMs;
     } else if (this.nextAtMs < untilMs) this.nextAtMs = untilMs;
   }
@@ -86,7 +89,6 @@ export class Scout {
   refused(nowMs: number, startedAtMs: number, plan: { random: () => number; windowEndMs: number }) {
     this.#sequence = null;
     this.refusals += 1;
-    this.lastRefusedStartMs = startedAtMs;
     const waitMsMax = this.isQuota(nowMs) ? QUOTA_WAIT_MS_MAX : WAIT_MS_MAX;
     const elapsedMs = nowMs - this.sinceMs;
     const isPastWindow = startedAtMs >= plan.windowEndMs && this.#windowTries === 0;

@@ -9,12 +9,16 @@ import { makeNoLimit } from './limiters/no_limit.ts';
 
 /** An adaptive pool as it is created, but for the queue. */
 const SETTINGS: GovernorSettings = {
-  concurrency: { limit: 10, mode: 'adaptive', min: 1, max: 256 },
+  concurrency: { limit: 4, mode: 'adaptive', min: 1, max: 256 },
   rate: { rpm: null, tpm: null, burst: null, learn: true, kind: 'auto', maxPauseMs: 300_000 },
 };
 
 export const LIMITERS: Readonly<Record<string, MakeLimiter>> = {
   nthbouncer: ({ nowMs, random, saved }) =>
-    makeGovernor(SETTINGS, { nowMs, random, ...(saved !== undefined && { saved: saved as Saved }) }),
+    makeGovernor(SETTINGS, {
+      nowMs,
+      random,
+      ...(saved !== undefined && { saved: saved as Saved }),
+    }),
   none: () => makeNoLimit(),
 };
