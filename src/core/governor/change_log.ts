@@ -15,10 +15,11 @@ export interface InForce {
 
 export class ChangeLog {
   #changes: Change[] = [];
-  #told: InForce;
+  #told: InForce = { limit: 0, perSecond: null, pausedUntilMs: -Infinity };
   #why = '';
 
-  constructor(first: InForce) {
+  /** What is in force when there is nothing to tell yet. */
+  begin(first: InForce): void {
     this.#told = first;
   }
 

@@ -28,7 +28,7 @@ export interface GovernorSettings {
 /** What a 429 means for this upstream, where the operator knows; `auto`: the governor finds out. */
 export type RefusalKind = 'auto' | 'concurrency' | 'rate';
 
-/** Why a start must wait: the pause, the request or token rate. Concurrency is the pool's own gate. */
+/** Why a start must wait. Concurrency is the pool's own gate. */
 export type HoldReason = 'paused' | 'rate';
 
 /**
@@ -106,7 +106,7 @@ export interface Saved {
 export interface Governor {
   /** Slots that may be held now: the effective limit. */
   readonly limit: number;
-  /** The next instant at which {@link advance} has something to do; Infinity where there is none. */
+  /** The next instant at which {@link advance} has something to do, or Infinity. */
   readonly dueAtMs: number;
   /**
    * Whether a start of `tokens` with `ahead` starts queued before it may happen now, or when at

@@ -29,7 +29,7 @@ export class LearnedRate {
   /** Accepted starts since the checkpoint, and in the last minute by 5 s. */
   #accepted = 0;
   #checkpointMs = -Infinity;
-  #recent = new Uint32Array(BUCKETS);
+  #recent = new Array<number>(BUCKETS).fill(0);
   #recentIndex = 0;
   #acceptedTotal = 0;
   /** What was accepted in the minute before the drought. */

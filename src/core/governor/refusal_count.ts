@@ -1,15 +1,18 @@
-/** How many calls were refused in the last hour, by the minute; it decides nothing. */
-const MINUTE_MS = 60_000;
-const MINUTES = 60;
+/**
+ * How many calls were refused in the last hour, counted by five minutes so that the state stays
+ * small. It is for people to read; it decides nothing.
+ */
+const SPAN_MS = 300_000;
+const SPANS = 12;
 
 export class RefusalCount {
-  #counts = new Uint32Array(MINUTES);
-  #minute = 0;
+  #counts: number[] = [];
+  #span = 0;
 
   note(nowMs: number): void {
     this.#turn(nowMs);
-    const slot = this.#minute % MINUTES;
-    this.#counts[slot] = this.#counts[slot]! + 1;
+    const slot = this.#span % SPANS;
+    this.#counts[slot] = (this.#counts[slot] ?? 0) + 1;
   }
 
   lastHour(nowMs: number): number {
@@ -18,9 +21,10 @@ export class RefusalCount {
   }
 
   #turn(nowMs: number): void {
-    const minute = Math.max(this.#minute, Math.floor(nowMs / MINUTE_MS));
-    const stale = Math.min(MINUTES, minute - this.#minute);
-    for (let passed = 0; passed < stale; passed += 1) this.#counts[(minute - passed) % MINUTES] = 0;
-    this.#minute = minute;
+    const span = Math.max(this.#span, Math.floor(nowMs / SPAN_MS));
+    if (this.#counts.length === 0) this.#counts = new Array<number>(SPANS).fill(0);
+    const stale = Math.min(SPANS, span - this.#span);
+    for (let passed = 0; passed < stale; passed += 1) this.#counts[(span - passed) % SPANS] = 0;
+    this.#span = span;
   }
 }

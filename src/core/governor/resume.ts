@@ -9,11 +9,11 @@ const PER_SECOND_MIN = 1;
 const LASTS_MS_MAX = 2000;
 
 export class Resume {
-  #pacer = new Pacer(0, 1);
+  readonly #pacer = new Pacer(0, 1);
   #untilMs = -Infinity;
 
   begin(nowMs: number, heldMs: number, perSecond: number): void {
-    this.#pacer = new Pacer(1000 / Math.max(perSecond, PER_SECOND_MIN), 1);
+    this.#pacer.periodMs = 1000 / Math.max(perSecond, PER_SECOND_MIN);
     this.#pacer.take(nowMs);
     this.#untilMs = nowMs + Math.min(LASTS_MS_MAX, heldMs);
   }

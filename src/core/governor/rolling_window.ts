@@ -5,51 +5,49 @@
  * Without a grain (small capacities) the window is exact.
  */
 const WINDOW_MS = 60_000;
-const EXACT_CAPACITY_MAX = 240;
-const START_GRAIN_MS = 250;
-const TOKEN_GRAIN_MS = 1000;
+const EXACT_CAPACITY_MAX = 120;
+const START_GRAIN_MS = 500;
+const TOKEN_GRAIN_MS = 2000;
+/** Of an entry: its instant, and its amount. */
+const FIELDS = 2;
+
+export type WindowUnit = 'starts' | 'tokens';
 
 export class RollingWindow {
-  #capacity: number;
+  readonly capacity: number;
   readonly #grainMs: number;
-  /** A ring: instants relative to the base, so that they fit 32 bits, and amounts. */
+  /** A ring of entries; instants are relative to the base, so that they fit 32 bits. */
+  readonly #entries: Uint32Array;
   #baseMs = 0;
-  #atMs: Uint32Array;
-  #amount: Float64Array | Uint32Array;
   #head = 0;
   #length = 0;
   #used = 0;
   #newestFromMs = -Infinity;
 
-  constructor(capacity: number, unit: 'starts' | 'tokens') {
-    this.#capacity = capacity;
+  constructor(capacity: number, unit: WindowUnit) {
+    this.capacity = capacity;
     const isExact = unit === 'starts' && capacity <= EXACT_CAPACITY_MAX;
     this.#grainMs = isExact ? 0 : unit === 'starts' ? START_GRAIN_MS : TOKEN_GRAIN_MS;
     const entries = isExact ? capacity + 1 : WINDOW_MS / this.#grainMs + 2;
-    this.#atMs = new Uint32Array(entries);
-    this.#amount = unit === 'starts' ? new Uint32Array(entries) : new Float64Array(entries);
-  }
-
-  get capacity(): number {
-    return this.#capacity;
+    this.#entries = new Uint32Array(entries * FIELDS);
   }
 
   /** Units that are free now. */
   free(nowMs: number): number {
     this.#expire(nowMs);
-    return Math.max(0, this.#capacity - this.#used);
+    return Math.max(0, this.capacity - this.#used);
   }
 
   /**
    * The earliest instant at which `amount` more units fit once `ahead` units were taken as early
-   * as they could be. An amount above the capacity fits where the window is empty.
+   * as they could be. An amount above the capacity fits where the window is empty. Asks only.
    */
   opensAtMs(nowMs: number, amount: number, ahead: number): number {
-    const capacity = this.#capacity;
+    const { capacity } = this;
     let expired = 0;
     let used = this.#used;
-    while (expired < this.#length && this.#entryAtMs(expired) <= nowMs - WINDOW_MS) {
-      used -= this.#amount[this.#slot(expired)]!;
+    while (expired < this.#length && this.#atMs(expired) <= nowMs - WINDOW_MS) {
+      used -= this.#amount(expired);
       expired += 1;
     }
     const last = ahead + Math.min(amount, capacity) - 1;
@@ -64,39 +62,36 @@ export class RollingWindow {
     this.#expire(nowMs);
     if (this.#length === 0) this.#baseMs = nowMs;
     this.#used += amount;
-    const newest = this.#slot(this.#length - 1);
     const isSame = this.#length > 0 && nowMs - this.#newestFromMs <= this.#grainMs;
-    const isFull = this.#length === this.#atMs.length;
-    const slot = isSame || isFull ? newest : this.#slot(this.#length);
-    if (slot === newest && this.#length > 0) {
-      this.#amount[slot] = this.#amount[slot]! + amount;
-    } else {
-      this.#amount[slot] = amount;
-      this.#newestFromMs = nowMs;
+    const isFull = this.#length * FIELDS === this.#entries.length;
+    if (!isSame && !isFull) {
       this.#length += 1;
+      this.#newestFromMs = nowMs;
+      this.#entries[this.#place(this.#length - 1) + 1] = 0;
     }
-    this.#atMs[slot] = nowMs - this.#baseMs;
+    const place = this.#place(this.#length - 1);
+    this.#entries[place] = nowMs - this.#baseMs;
+    this.#entries[place + 1] = this.#entries[place + 1]! + amount;
   }
 
   /** Gives back units that were taken at `takenAtMs` and not used, where they still count. */
   giveBack(nowMs: number, takenAtMs: number, amount: number): void {
     this.#expire(nowMs);
     for (let index = 0; index < this.#length; index += 1) {
-      if (this.#entryAtMs(index) < takenAtMs) continue;
-      const slot = this.#slot(index);
-      const given = Math.min(amount, this.#amount[slot]!);
-      this.#amount[slot] = this.#amount[slot]! - given;
+      if (this.#atMs(index) < takenAtMs) continue;
+      const given = Math.min(amount, this.#amount(index));
+      this.#entries[this.#place(index) + 1] = this.#amount(index) - given;
       this.#used -= given;
       return;
     }
   }
 
   /** The same entries under another capacity. */
-  resized(nowMs: number, capacity: number, unit: 'starts' | 'tokens'): RollingWindow {
+  resized(nowMs: number, capacity: number, unit: WindowUnit): RollingWindow {
     const next = new RollingWindow(capacity, unit);
     this.#expire(nowMs);
     for (let index = 0; index < this.#length; index += 1) {
-      next.take(this.#entryAtMs(index), this.#amount[this.#slot(index)]!);
+      next.take(this.#atMs(index), this.#amount(index));
     }
     return next;
   }
@@ -106,27 +101,30 @@ export class RollingWindow {
     let passed = 0;
     let index = first;
     for (; index < this.#length - 1; index += 1) {
-      passed += this.#amount[this.#slot(index)]!;
+      passed += this.#amount(index);
       if (passed > place) break;
     }
-    return this.#entryAtMs(index);
+    return this.#atMs(index);
   }
 
-  #slot(index: number): number {
-    const slot = this.#head + index;
-    return slot < this.#atMs.length ? slot : slot - this.#atMs.length;
+  #place(index: number): number {
+    const place = this.#head + index * FIELDS;
+    return place < this.#entries.length ? place : place - this.#entries.length;
   }
 
-  #entryAtMs(index: number): number {
-    return this.#atMs[this.#slot(index)]! + this.#baseMs;
+  #atMs(index: number): number {
+    return this.#entries[this.#place(index)]! + this.#baseMs;
+  }
+
+  #amount(index: number): number {
+    return this.#entries[this.#place(index) + 1]!;
   }
 
   #expire(nowMs: number): void {
-    while (this.#length > 0 && this.#entryAtMs(0) <= nowMs - WINDOW_MS) {
-      this.#used -= this.#amount[this.#head]!;
-      this.#head = this.#slot(1);
+    while (this.#length > 0 && this.#atMs(0) <= nowMs - WINDOW_MS) {
+      this.#used -= this.#amount(0);
+      this.#head = this.#place(1);
       this.#length -= 1;
     }
-    if (this.#length === 0) this.#used = 0;
   }
 }
