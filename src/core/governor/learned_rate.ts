@@ -71,10 +71,8 @@ export class LearnedRate {
   /** Starts that the pace allows at once; null without one. */
   startsFree(nowMs: number): number | null {
     if (this.perSecond === null) return null;
-    return Math.max(
-      0,
-      Math.floor((nowMs - this.#pacer.opensAtMs(-Infinity, 0)) * this.perSecond / 1000) + 1,
-    );
+    const openMs = nowMs - this.#pacer.openSinceMs();
+    return Math.min(BURST, Math.max(0, Math.floor(openMs / this.#pacer.periodMs) + 1));
   }
 
   opensAtMs(nowMs: number, ahead: number): number {
@@ -90,7 +88,7 @@ export class LearnedRate {
     const bucket = this.#recentIndex % BUCKETS;
     this.#recent[bucket] = this.#recent[bucket]! + 1;
     if (this.perSecond === null) return;
-    const slackMs = nowMs - this.#pacer.opensAtMs(-Infinity, 0);
+    const slackMs = nowMs - this.#pacer.openSinceMs();
     const isBound = slackMs <= Math.max(20, this.#pacer.periodMs / 2);
     this.#boundShare += 0.1 * ((isBound ? 1 : 0) - this.#boundShare);
     if (isBound) this.#boundAtMs = nowMs;

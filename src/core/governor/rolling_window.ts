@@ -24,12 +24,12 @@ export class RollingWindow {
   #used = 0;
   #newestFromMs = -Infinity;
 
-  constructor(capacity: number, unit: WindowUnit) {
+  constructor(capacity: number, unit: WindowUnit, entriesMin = 0) {
     this.capacity = capacity;
     const isExact = unit === 'starts' && capacity <= EXACT_CAPACITY_MAX;
     this.#grainMs = isExact ? 0 : unit === 'starts' ? START_GRAIN_MS : TOKEN_GRAIN_MS;
     const entries = isExact ? capacity + 1 : WINDOW_MS / this.#grainMs + 2;
-    this.#entries = new Uint32Array(entries * FIELDS);
+    this.#entries = new Uint32Array(Math.max(entries, entriesMin) * FIELDS);
   }
 
   /** Units that are free now. */
@@ -88,8 +88,8 @@ export class RollingWindow {
 
   /** The same entries under another capacity. */
   resized(nowMs: number, capacity: number, unit: WindowUnit): RollingWindow {
-    const next = new RollingWindow(capacity, unit);
     this.#expire(nowMs);
+    const next = new RollingWindow(capacity, unit, this.#length);
     for (let index = 0; index < this.#length; index += 1) {
       next.take(this.#atMs(index), this.#amount(index));
     }
