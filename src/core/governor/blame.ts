@@ -15,6 +15,8 @@ const LOW_SHARE = 0.25;
 /** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
 const CALLS_PER_SURPRISE = 45;
 const SURPRISES_OWED_MAX = 3.5;
+/** So many calls in a row, each refused with no other in flight, are too fast, not too many. */
+const ALONE_ENOUGH = 3;
 /** Events whose accepted rates agree though their levels differ so much tell of a rate. */
 const EVENTS = 4;
 const ACCEPTED_MIN = 10;
@@ -24,6 +26,8 @@ const LEVELS_DIFFER = 1.3;
 
 export interface Refusal {
   readonly inFlight: number;
+  /** No other was in flight with it, from its start to its end. */
+  readonly isAlone: boolean;
   readonly reading: RateReading | undefined;
   readonly retryAfterMs: number | undefined;
   readonly kind: RefusalKind;
@@ -35,7 +39,8 @@ export interface Refusal {
 }
 
 export interface Verdict {
-  readonly about: 'concurrency' | 'rate';
+  /** `unclear`: one call at a time finds out. */
+  readonly about: 'concurrency' | 'rate' | 'unclear';
   readonly because: string;
   /** Accepted starts a second, where the events told it. */
   readonly perSecond?: number;
@@ -50,6 +55,8 @@ interface RefusalEvent {
   readonly perSecond: number;
 }
 
+const UNCLEAR: Verdict = { about: 'unclear', because: 'refused alone' };
+
 export class Blame {
   #carried = 0;
   #carriedBefore = 0;
@@ -57,6 +64,8 @@ export class Blame {
   #evidence = 0;
   #evidenceAtMs = 0;
   #owed = 0;
+  /** Calls refused with no other in flight, since one was accepted. */
+  #alone = 0;
   #events: RefusalEvent[] = [];
   /** Levels in force at the starts since the last event. */
   #levelSum = 0;
@@ -68,6 +77,7 @@ export class Blame {
   }
 
   accepted(nowMs: number, inFlight: number): void {
+    this.#alone = 0;
     if (nowMs - this.#carriedFromMs > CARRIED_MS) {
       this.#carriedBefore = nowMs - this.#carriedFromMs > 2 * CARRIED_MS ? 0 : this.#carried;
       this.#carried = 0;
@@ -89,7 +99,11 @@ export class Blame {
     const scope = reading?.scope?.toLowerCase() ?? '';
     if (scope.includes('concurren')) return concurrency('the answer names concurrency');
     if (/rate|request|token|minute|quota/.test(scope)) return rate('the answer names a rate');
-    if (inFlight <= 1) return rate('it was refused alone');
+    if (refusal.isAlone) {
+      this.#alone += 1;
+      const isRate = refusal.isRateLearned || this.#alone >= ALONE_ENOUGH;
+      return isRate ? rate('refused with no other in flight') : UNCLEAR;
+    }
     this.#gather(nowMs, refusal);
     if (this.#evidence >= EVIDENCE_ENOUGH) return rate('headers or hints tell of a rate');
     if (refusal.isRateLearned) {

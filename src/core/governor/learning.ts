@@ -38,6 +38,7 @@ export class Learning {
   #settings: GovernorSettings;
   /** The newest start, and the newest one when the last refusal event was counted. */
   #lastSequence = 0;
+  #lastInFlight = 0;
   #eventSequence = 0;
   /** Refusal events since a start that came after one was accepted. */
   #streak = 0;
@@ -94,6 +95,7 @@ export class Learning {
   started(nowMs: number, start: Start, limit: number): void {
     const { level, learned, blame, requests, tokens, scout, resume } = this;
     this.#lastSequence = start.sequence;
+    this.#lastInFlight = start.inFlight;
     learned.started(nowMs);
     blame.started(limit);
     requests.started(nowMs, 1);
@@ -209,6 +211,7 @@ export class Learning {
     const { blame, learned, level } = this;
     const verdict = blame.judge(nowMs, {
       inFlight: start.inFlight,
+      isAlone: start.inFlight <= 1 && start.sequence === this.#lastSequence,
       reading: outcome.reading,
       retryAfterMs: outcome.retryAfterMs,
       kind: this.#settings.rate.kind,
@@ -217,6 +220,7 @@ export class Learning {
       acceptedTotal: learned.acceptedTotal,
     });
     this.#changes.because(`refused, ${verdict.about}: ${verdict.because}`);
+    if (verdict.about === 'unclear') return this.scout.enter(nowMs, this.#random);
     if (verdict.about === 'concurrency') return this.#levelRefused(nowMs, start);
     if (verdict.perSecond === undefined || !this.#settings.rate.learn) {
       return this.#rateRefused(nowMs, outcome);
@@ -237,7 +241,9 @@ export class Learning {
   #levelRefused(nowMs: number, start: Start): void {
     const { learned, level, scout } = this;
     const event = { streak: this.#streak, last: this.#lastSequence, random: this.#random };
-    if (this.#isAdaptive) level.refused(nowMs, start.inFlight, event);
+    // Of a burst any call may be the refused one: what counts is how many were in flight with it.
+    const inFlight = Math.max(start.inFlight, this.#lastInFlight);
+    if (this.#isAdaptive) level.refused(nowMs, inFlight, event);
     if (this.#streak < STREAK_SCOUTS || this.#settings.rate.kind === 'concurrency') return;
     learned.ranDry(nowMs);
     level.restoreCalm(this.#lastSequence);

@@ -231,8 +231,8 @@ describe('headers', () => {
     expect(driver.governor.opening(driver.nowMs, 0, 0)).toMatchObject({ isFirm: true });
   });
 
-  test('a refusal while plenty was left ends their trust', () => {
-    const driver = new Driver({ concurrency: FIXED });
+  test('a refusal by rate while plenty was left ends their trust', () => {
+    const driver = new Driver({ concurrency: FIXED, rate: { kind: 'rate' } });
     driver.end(driver.start(), { ...OK, reading });
     expect(driver.governor.status(T0).trustsHeaders).toBe(true);
     driver.nowMs += 5000;
