@@ -51,9 +51,10 @@ export class HeaderBudget {
     return nowMs < this.#resetAtMs ? Math.max(0, this.#remaining) : this.#limit;
   }
 
-  /** The instant until which the headers say that nothing is left; null where something is. */
-  exhaustedUntilMs(nowMs: number): number | null {
-    if (!this.isTrusted(nowMs) || this.#remaining > 0 || this.#limit === null) return null;
+  /** The instant until which the headers leave less than `amount`; null where they leave it. */
+  exhaustedUntilMs(nowMs: number, amount: number): number | null {
+    if (this.#limit === null || !this.isTrusted(nowMs)) return null;
+    if (this.#remaining >= Math.min(amount, this.#limit)) return null;
     const untilMs = this.#resetAtMs + this.#jitterMs;
     return nowMs < untilMs ? untilMs : null;
   }
@@ -76,16 +77,19 @@ export class HeaderBudget {
     this.#pace(nowMs);
   }
 
-  opensAtMs(nowMs: number, ahead: number): number {
+  opensAtMs(nowMs: number, amount: number, ahead: number): number {
     if (this.#limit === null || !this.isTrusted(nowMs)) return nowMs;
-    const stoppedUntilMs = this.exhaustedUntilMs(nowMs);
+    const stoppedUntilMs = this.exhaustedUntilMs(nowMs, amount);
     if (stoppedUntilMs !== null) return stoppedUntilMs;
-    return Math.ceil(this.#pacer.opensAtMs(nowMs, ahead));
+    const pacedAtMs = Math.ceil(this.#pacer.opensAtMs(nowMs, ahead));
+    // The pace of a window ends with it.
+    const windowEndMs = this.#resetAtMs + this.#jitterMs;
+    return ahead > 0 ? pacedAtMs : Math.max(nowMs, Math.min(pacedAtMs, windowEndMs));
   }
 
   started(nowMs: number, amount: number): void {
     if (this.#limit === null) return;
-    if (nowMs >= this.#resetAtMs) this.#remaining = Math.max(this.#remaining, this.#limit);
+    if (nowMs >= this.#resetAtMs) this.#turn(nowMs, this.#limit);
     this.#remaining -= amount;
     this.#pacer.take(nowMs, amount);
     this.#pace(nowMs);
@@ -97,6 +101,13 @@ export class HeaderBudget {
     if ((remaining ?? this.#remaining) <= PLENTY_SHARE * this.#limit) return false;
     this.#distrustedUntilMs = nowMs + DISTRUST_MS;
     return true;
+  }
+
+  /** A window is over: until the first report of the next it is taken for one like the last. */
+  #turn(nowMs: number, limit: number): void {
+    this.#remaining = limit;
+    this.#resetAtMs = nowMs + this.#windowMs;
+    this.#pacer.clear();
   }
 
   #pace(nowMs: number): void {

@@ -49,6 +49,12 @@ export class Pacer {
     this.#setDue(fromMs, (isDue ? this.#fractionMs : 0) + amount * this.periodMs);
   }
 
+  /** As if nothing had been started. */
+  clear(): void {
+    this.#dueAtMs = -Infinity;
+    this.#fractionMs = 0;
+  }
+
   /** No stored burst, and `starts` more behind: what was started without counting for the pace. */
   drain(nowMs: number, starts: number): void {
     const leftMs = Math.max(0, this.#dueAtMs - nowMs + this.#fractionMs);

@@ -61,11 +61,11 @@ export class PoolGovernor implements Governor {
     const rateAtMs = Math.max(
       this.#operator.opensAtMs(heldUntilMs, ahead),
       learned.opensAtMs(heldUntilMs, ahead),
-      requests.opensAtMs(heldUntilMs, ahead),
+      requests.opensAtMs(heldUntilMs, 1, ahead),
     );
     const tokensAtMs = tokens <= 0 ? nowMs : Math.max(
       this.#operator.tokensOpenAtMs(heldUntilMs, tokens),
-      tokenBudget?.opensAtMs(heldUntilMs, 0) ?? nowMs,
+      tokenBudget?.opensAtMs(heldUntilMs, tokens, 0) ?? nowMs,
     );
     const atMs = Math.max(rateAtMs, tokensAtMs);
     if (atMs <= nowMs) return OPEN;
@@ -135,7 +135,7 @@ export class PoolGovernor implements Governor {
         nextAtMs: scout.isInFlight ? nowMs : scout.nextAtMs,
         isQuota: scout.isQuota(nowMs),
       },
-      exhaustedUntilMs: requests.exhaustedUntilMs(nowMs),
+      exhaustedUntilMs: requests.exhaustedUntilMs(nowMs, 1),
       learned: { rpm: learnedRpm, sinceMs: learned.changedAtMs, growsAtMs: learned.growsAtMs },
       headerRpm,
       operatorRpm: rate.rpm,
