@@ -4,7 +4,15 @@
  * What a row means is said in src/store.
  */
 import { sql } from 'drizzle-orm';
-import { check, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import {
+  check,
+  index,
+  integer,
+  primaryKey,
+  real,
+  sqliteTable,
+  text,
+} from 'drizzle-orm/sqlite-core';
 
 /** One row: which server owns the database, and the marks that only ever grow. */
 export const claim = sqliteTable('claim', {
@@ -54,6 +62,24 @@ export const key = sqliteTable('key', {
   expiresAt: integer('expires_at'),
   lastUsedAt: integer('last_used_at'),
 }, (table) => [primaryKey({ columns: [table.pool, table.id] }), index('key_id').on(table.id)]);
+
+/** What each pool's governor learned. */
+export const governor = sqliteTable('governor', {
+  pool: text().primaryKey(),
+  saved: text().notNull(),
+});
+
+/** What the governors changed, the newest of each pool. */
+export const governorChange = sqliteTable('governor_change', {
+  seq: integer().primaryKey({ autoIncrement: true }),
+  pool: text().notNull(),
+  at: integer().notNull(),
+  what: text().notNull(),
+  from: real(),
+  to: real(),
+  why: text().notNull(),
+  evidence: text().notNull(),
+}, (table) => [index('governor_change_pool').on(table.pool, table.seq)]);
 
 /** The leases that were live at the last fold; what came since is in the journal. */
 export const lease = sqliteTable('lease', {

@@ -81,7 +81,8 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const { store, snapshot } = parts;
   const clock = new SystemClock();
   const { fence, attempt } = snapshot;
-  const scheduler = new Scheduler({ store, clock, fence, attempt, events });
+  const random = () => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;
+  const scheduler = new Scheduler({ store, clock, fence, attempt, random, events });
   const directory = new Directory(store, scheduler);
   directory.load(snapshot);
   scheduler.restore(snapshot.leases);

@@ -3,6 +3,7 @@
  * whoever is ahead, then a free slot. Deciding changes nothing; the bouncer acts on the answer.
  */
 import type { Ask, Gauge } from './ask.ts';
+import type { Opening } from './governor/governor.ts';
 import type { Lease } from './lease.ts';
 import type { Pool } from './pool.ts';
 import type { Waiter } from './queue.ts';
@@ -40,6 +41,12 @@ export type Decision =
 const GRANT: Decision = { kind: 'grant' };
 const WAIT: Decision = { kind: 'wait' };
 
+/** Whether a gate is sure to open only after a budget has ended. */
+export function isHopeless(opening: Opening, budgetEndsAtMs: number): boolean {
+  return opening.kind === 'shut' && opening.isFirm && opening.atMs !== Infinity &&
+    opening.atMs > budgetEndsAtMs;
+}
+
 /** Decides a fresh acquire. `waitMs` is the budget after clamping. */
 export function decide(pool: Pool, ask: Ask, options: { nowMs: number; waitMs: number }): Decision {
   const { nowMs, waitMs } = options;
@@ -52,7 +59,7 @@ export function decide(pool: Pool, ask: Ask, options: { nowMs: number; waitMs: n
     const retryAfterMs = pool.retryAfterMs(opening.atMs, nowMs);
     if (waitMs === 0) return { kind: 'refuse', reason, retryAfterMs };
     // An end that nobody knows (paused until resumed) may come within any budget.
-    if (opening.atMs !== Infinity && opening.atMs > nowMs + waitMs) {
+    if (isHopeless(opening, nowMs + waitMs)) {
       return { kind: 'refuse', reason, retryAfterMs };
     }
   } else if (ahead === 0 && pool.fits(ask.slots)) return GRANT;

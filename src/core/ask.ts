@@ -1,6 +1,7 @@
 /**
  * What an acquire asks for, and what every answer to it tells of the pool.
  */
+import type { RequestRate } from './governor/governor.ts';
 import type { Door } from './lease.ts';
 
 /** What an acquire asks for. */
@@ -22,4 +23,6 @@ export interface Gauge {
   readonly limit: number;
   readonly remaining: number;
   readonly queued: number;
+  /** The request rate in force; null where none is set or learned. */
+  readonly rate: RequestRate | null;
 }

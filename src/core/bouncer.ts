@@ -9,6 +9,7 @@ import { decide } from './admission.ts';
 import { assert } from './assert.ts';
 import { CEILINGS } from '../ceilings.ts';
 import { makeGovernor } from './governor/governors.ts';
+import type { Saved } from './governor/governor.ts';
 import type { Lease } from './lease.ts';
 import { renewedDeadlineMs } from './lease.ts';
 import type { Effects, MovesOptions } from './moves.ts';
@@ -30,10 +31,13 @@ export class Bouncer {
   readonly #pools = new Map<string, Pool>();
   readonly #moves: Moves;
   readonly #effects: Effects;
+  readonly #random: () => number;
 
-  constructor(options: MovesOptions) {
+  /** @param options.random for the jitter of governors, 0 to 1. */
+  constructor(options: MovesOptions & { readonly random: () => number }) {
     this.#moves = new Moves(options);
     this.#effects = options.effects;
+    this.#random = options.random;
   }
 
   get pools(): ReadonlyMap<string, Pool> {
@@ -45,28 +49,41 @@ export class Bouncer {
     return this.#moves.due.nextAtMs;
   }
 
-  /** Makes the pool, or gives it new settings at once. */
-  configure(nowMs: number, name: string, settings: PoolSettings): Pool {
-    let pool = this.#pools.get(name);
-    if (pool === undefined) {
-      pool = new Pool(name, settings, makeGovernor(settings));
-      this.#pools.set(name, pool);
-      return pool;
-    }
-    pool.settings = settings;
-    pool.governor = makeGovernor(settings);
-    this.#moves.refuseTooWide(pool);
-    this.#moves.refuseHopeless(pool, nowMs);
-    this.#moves.admit(pool, nowMs);
+  /** Makes the pool; its governor goes on from what an earlier one saved. */
+  create(nowMs: number, name: string, how: { settings: PoolSettings; saved?: Saved }): Pool {
+    assert(!this.#pools.has(name), 'a pool is made once');
+    const { settings, saved } = how;
+    const governor = makeGovernor(settings, {
+      nowMs,
+      random: this.#random,
+      ...(saved === undefined ? {} : { saved }),
+    });
+    const pool = new Pool(name, settings, governor);
+    this.#pools.set(name, pool);
     return pool;
   }
 
+  /** Gives the pool new settings at once; nothing is revoked. */
+  configure(nowMs: number, pool: Pool, settings: PoolSettings): void {
+    pool.settings = settings;
+    pool.governor.configure(nowMs, settings);
+    this.#moves.refuseTooWide(nowMs, pool);
+    this.#moves.refuseHopeless(pool, nowMs);
+    this.#moves.admit(pool, nowMs);
+  }
+
+  /** Has the pool's governor forget what it learned. */
+  forget(nowMs: number, pool: Pool): void {
+    pool.governor.forget(nowMs);
+    this.#moves.admit(pool, nowMs);
+  }
+
   /** Refuses the pool's waiters, ends its leases, and forgets it. */
-  remove(name: string): void {
+  remove(nowMs: number, name: string): void {
     const pool = this.#pools.get(name);
     if (pool === undefined) return;
     for (const waiter of pool.queue) {
-      this.#moves.settle(pool, waiter, { kind: 'pool_gone', gauge: pool.gauge });
+      this.#moves.settle(pool, waiter, { kind: 'pool_gone', gauge: pool.gauge(nowMs) });
     }
     for (const lease of [...pool.leases.values()]) this.#moves.end(pool, lease);
     this.#moves.due.remove(pool);
@@ -87,18 +104,18 @@ export class Bouncer {
     switch (decision.kind) {
       case 'grant': {
         const lease = this.#moves.grant(nowMs, pool, ask);
-        return { kind: 'granted', lease, gauge: pool.gauge };
+        return { kind: 'granted', lease, gauge: pool.gauge(nowMs) };
       }
       case 'wait':
         if (this.#moves.waiting >= CEILINGS.waiters) {
           const retryAfterMs = pool.pace.waitMs(pool.queue.length);
-          return { kind: 'refused', reason: 'queue_full', retryAfterMs, gauge: pool.gauge };
+          return { kind: 'refused', reason: 'queue_full', retryAfterMs, gauge: pool.gauge(nowMs) };
         }
         return { kind: 'queued', waiter: this.#moves.join(nowMs, pool, { ask, waitMs }) };
       case 'too_wide':
-        return { ...decision, gauge: pool.gauge };
+        return { ...decision, gauge: pool.gauge(nowMs) };
       case 'refuse':
-        return { ...decision, kind: 'refused', gauge: pool.gauge };
+        return { ...decision, kind: 'refused', gauge: pool.gauge(nowMs) };
     }
   }
 

@@ -5,6 +5,7 @@
  */
 import type { Refusal } from './admission.ts';
 import type { Ask, Gauge } from './ask.ts';
+import { isHopeless } from './admission.ts';
 import { assert } from './assert.ts';
 import { Due } from './due.ts';
 import type { Lease } from './lease.ts';
@@ -71,7 +72,7 @@ export class Moves {
       grantedAtMs: nowMs,
       termMs,
       requestDeadlineMs,
-      start: { sequence: fence, inFlight, tokens: ask.tokens },
+      start: { sequence: fence, inFlight, atMs: nowMs, tokens: ask.tokens },
       renewals: 0,
       isLive: false,
       dueAtMs: Infinity,
@@ -121,7 +122,7 @@ export class Moves {
   /** The end of a waiter's budget. */
   timeOut(nowMs: number, pool: Pool, waiter: Waiter): void {
     this.leave(pool, waiter);
-    this.#options.effects.settled(waiter, { kind: 'timed_out', gauge: pool.gauge });
+    this.#options.effects.settled(waiter, { kind: 'timed_out', gauge: pool.gauge(nowMs) });
     this.admit(pool, nowMs);
   }
 
@@ -148,7 +149,7 @@ export class Moves {
       if (!pool.fits(head.ask.slots)) break;
       this.leave(pool, head);
       const lease = this.grant(nowMs, pool, head.ask);
-      this.#options.effects.settled(head, { kind: 'granted', lease, gauge: pool.gauge });
+      this.#options.effects.settled(head, { kind: 'granted', lease, gauge: pool.gauge(nowMs) });
     }
     this.#arm(pool, nowMs);
   }
@@ -165,11 +166,11 @@ export class Moves {
   }
 
   /** Refuses waiters that no longer fit a lowered limit. */
-  refuseTooWide(pool: Pool): void {
+  refuseTooWide(nowMs: number, pool: Pool): void {
     const widest = slotsMax(pool.settings.concurrency);
     for (const waiter of pool.queue) {
       if (waiter.ask.slots <= widest) continue;
-      this.settle(pool, waiter, { kind: 'too_wide', slotsMax: widest, gauge: pool.gauge });
+      this.settle(pool, waiter, { kind: 'too_wide', slotsMax: widest, gauge: pool.gauge(nowMs) });
     }
   }
 
@@ -178,9 +179,7 @@ export class Moves {
     let ahead = 0;
     for (const waiter of pool.queue) {
       const opening = pool.opening(nowMs, waiter.ask.tokens, ahead);
-      const isHopeless = opening.kind === 'shut' && opening.atMs !== Infinity &&
-        opening.atMs > waiter.dueAtMs;
-      if (!isHopeless) {
+      if (opening.kind === 'open' || !isHopeless(opening, waiter.dueAtMs)) {
         ahead++;
         continue;
       }
@@ -188,7 +187,7 @@ export class Moves {
         kind: 'refused',
         reason: opening.reason,
         retryAfterMs: pool.retryAfterMs(opening.atMs, nowMs),
-        gauge: pool.gauge,
+        gauge: pool.gauge(nowMs),
       });
     }
   }

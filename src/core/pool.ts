@@ -25,7 +25,7 @@ export class Pool {
   readonly queue = new Queue();
   readonly pace = new Pace();
   settings: PoolSettings;
-  governor: Governor;
+  readonly governor: Governor;
   pause: Pause | null = null;
   /** The pool's own next instant in the due heap. */
   dueAtMs = Infinity;
@@ -52,9 +52,10 @@ export class Pool {
     return sum;
   }
 
-  get gauge(): Gauge {
-    const limit = this.governor.limit;
-    return { limit, remaining: Math.max(0, limit - this.inUse), queued: this.queue.length };
+  gauge(nowMs: number): Gauge {
+    const { limit } = this.governor;
+    const remaining = Math.max(0, limit - this.inUse);
+    return { limit, remaining, queued: this.queue.length, rate: this.governor.requestRate(nowMs) };
   }
 
   /** The one mover: a lease begins (`held`) or ends (`ended`), once each. */
@@ -84,7 +85,7 @@ export class Pool {
     const pausedUntilMs = this.pause?.untilMs ?? -Infinity;
     if (pausedUntilMs <= nowMs) return opening;
     if (opening.kind === 'shut' && opening.atMs > pausedUntilMs) return opening;
-    return { kind: 'shut', reason: 'paused', atMs: pausedUntilMs };
+    return { kind: 'shut', reason: 'paused', atMs: pausedUntilMs, isFirm: true };
   }
 
   /** The retry hint for a gate that opens at `atMs`: whole ms, at least 1. */

@@ -169,8 +169,9 @@ export class LockDoor {
 
   /** Refuses an acquire whose caller is known: with the pool's headers, and a row in the log. */
   #turnAway(call: Call, caller: Passed, code: ErrorCode, parts: FaultParts = {}): Response {
+    const { scheduler } = this.#server;
     const attempt = this.#note(call, caller.entry, { code, keyId: caller.keyId });
-    const headers = poolHeaders(caller.entry.pool.gauge, 0, attempt);
+    const headers = poolHeaders(caller.entry.pool.gauge(scheduler.clock.nowMs()), 0, attempt);
     return faultAnswer(code, { ...parts, headers });
   }
 
@@ -264,7 +265,7 @@ function refusalAnswer(refused: Refused): Response {
 }
 
 function poolHeaders(gauge: Gauge, queuedMs: number, attempt: string): Record<string, string> {
-  return {
+  const headers: Record<string, string> = {
     'content-type': JSON_TYPE,
     'x-nthpool-remaining-slots': String(gauge.remaining),
     'x-nthpool-effective-limit': String(gauge.limit),
@@ -272,6 +273,11 @@ function poolHeaders(gauge: Gauge, queuedMs: number, attempt: string): Record<st
     'x-nthpool-queue-depth': String(gauge.queued),
     'x-nthpool-request-id': attempt,
   };
+  if (gauge.rate !== null) {
+    headers['x-nthpool-rpm-limit'] = String(Math.floor(gauge.rate.limit));
+    headers['x-nthpool-rpm-remaining'] = String(Math.floor(gauge.rate.remaining));
+  }
+  return headers;
 }
 
 function jsonAnswer(body: string, headers: Record<string, string> = JSON_HEADERS): Response {

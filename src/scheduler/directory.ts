@@ -6,6 +6,7 @@
 import { KeyRing } from '../access/keys.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
+import { savedOf } from './governor_keeper.ts';
 import type { KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
 import { PoolSpec } from '../wire.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -36,14 +37,20 @@ export class Directory {
 
   /** Takes over what the store kept. Leases are put back by the scheduler afterwards. */
   load(snapshot: Snapshot): void {
+    const governors = new Map(snapshot.governors.map((row) => [row.pool, savedOf(row.saved)]));
     for (const row of snapshot.pools) {
       const spec = PoolSpec.parse(JSON.parse(row.settings));
       const keys = new KeyRing(snapshot.keys.filter((key) => key.pool === row.name));
-      this.#apply(spec, { keys, createdAt: row.createdAt, isManaged: row.isManaged });
-      if (row.pause !== null) {
-        const pool = this.#scheduler.pools.get(row.name) as Pool;
-        this.#scheduler.setPause(pool, pauseOf(row.pause));
-      }
+      const saved = governors.get(row.name);
+      const pool = this.#scheduler.turn((nowMs, bouncer) =>
+        bouncer.create(nowMs, row.name, {
+          settings: spec,
+          ...(saved === undefined ? {} : { saved }),
+        })
+      );
+      const { createdAt, isManaged } = row;
+      this.#entries.set(row.name, { spec, pool, keys, createdAt, isManaged });
+      if (row.pause !== null) this.#pause(pool, pauseOf(row.pause));
     }
   }
 
@@ -77,7 +84,7 @@ export class Directory {
   async remove(entry: Entry): Promise<void> {
     await this.#store.removePool(entry.spec.name);
     this.#entries.delete(entry.spec.name);
-    this.#scheduler.remove(entry.spec.name);
+    this.#scheduler.turn((nowMs, bouncer) => bouncer.remove(nowMs, entry.spec.name));
     await this.#scheduler.journal.settled();
   }
 
@@ -98,7 +105,11 @@ export class Directory {
 
   async setPause(entry: Entry, pause: Pause | null): Promise<void> {
     await this.#store.savePool({ ...this.#row(entry.spec, entry), pause: this.#pauseText(pause) });
-    this.#scheduler.setPause(entry.pool, pause);
+    this.#pause(entry.pool, pause);
+  }
+
+  #pause(pool: Pool, pause: Pause | null): void {
+    this.#scheduler.turn((nowMs, bouncer) => bouncer.setPause(nowMs, pool, pause));
   }
 
   /** Writes down when keys were last used, to within the time between two calls. */
@@ -115,10 +126,19 @@ export class Directory {
     spec: PoolSpec,
     rest: Pick<Entry, 'keys' | 'createdAt' | 'isManaged'>,
   ): Entry {
-    const pool = this.#scheduler.configure(spec.name, spec);
-    const entry = { spec, pool, ...rest };
+    const entry = { spec, pool: this.#poolOf(spec), ...rest };
     this.#entries.set(spec.name, entry);
     return entry;
+  }
+
+  /** The core's pool with these settings, new or changed. */
+  #poolOf(spec: PoolSpec): Pool {
+    const known = this.#entries.get(spec.name)?.pool;
+    return this.#scheduler.turn((nowMs, bouncer) => {
+      if (known === undefined) return bouncer.create(nowMs, spec.name, { settings: spec });
+      bouncer.configure(nowMs, known, spec);
+      return known;
+    });
   }
 
   #row(spec: PoolSpec, facts: Pick<Entry, 'createdAt' | 'isManaged'>): PoolRow {

@@ -43,7 +43,12 @@ export function restored(row: LeaseRow, nowMs: number): Lease {
     grantedAtMs: Math.min(row.grantedAt, nowMs),
     termMs: row.termMs,
     requestDeadlineMs,
-    start: { sequence: row.fence, inFlight: row.inFlight, tokens: row.tokens },
+    start: {
+      sequence: row.fence,
+      inFlight: row.inFlight,
+      atMs: Math.min(row.grantedAt, nowMs),
+      tokens: row.tokens,
+    },
     renewals: 0,
     isLive: false,
     dueAtMs: Math.min(nowMs + row.termMs, requestDeadlineMs),

@@ -9,10 +9,9 @@ import type { Renewal } from '../core/bouncer.ts';
 import type { Settlement } from '../core/moves.ts';
 import type { Lease } from '../core/lease.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { Pause, Pool } from '../core/pool.ts';
+import type { Pool } from '../core/pool.ts';
 import type { Waiter } from '../core/queue.ts';
 import { Sequence } from '../core/sequence.ts';
-import type { PoolSettings } from '../core/settings.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { LeaseRow, Store } from '../store/store.ts';
 import { AccessLog } from './access_log.ts';
@@ -34,6 +33,8 @@ export interface SchedulerOptions {
   readonly fence: number;
   readonly attempt: number;
   readonly mint?: () => string;
+  /** 0 to 1, for the jitter of governors. */
+  readonly random: () => number;
   readonly events: SchedulerEvents;
 }
 
@@ -69,6 +70,7 @@ export class Scheduler {
     this.#bouncer = new Bouncer({
       fences,
       mint: options.mint ?? slotIds(),
+      random: options.random,
       effects: {
         changed: (lease) => this.#changed(lease),
         settled: (waiter, admission) => this.#settled(waiter, admission),
@@ -84,7 +86,7 @@ export class Scheduler {
       },
     });
     this.log = new AccessLog(this.journal, clock);
-    this.#alarm = new Alarm(clock, () => this.#turn(() => {}));
+    this.#alarm = new Alarm(clock, () => this.turn(() => {}));
   }
 
   get pools(): ReadonlyMap<string, Pool> {
@@ -105,14 +107,14 @@ export class Scheduler {
     const nowMs = this.clock.nowMs();
     const leases = rows.map((row) => restored(row, nowMs));
     this.journal.adopt(leases);
-    this.#turn((_) => {
+    this.turn((_) => {
       for (const lease of leases) this.#bouncer.restore(lease);
     });
   }
 
   /** Answers once the grant is durable, the refusal is sure, or the wait is over. */
   acquire(pool: Pool, request: Request): Promise<Verdict> {
-    return this.#turn((nowMs) => {
+    return this.turn((nowMs) => {
       const attempt = { ...request, attempt: this.#attempts.next(nowMs).toString(36) };
       const code = this.#closedWith();
       if (code !== null) return Promise.resolve(this.#refuse(pool, attempt, { code, queuedMs: 0 }));
@@ -130,24 +132,26 @@ export class Scheduler {
     });
   }
 
+  /** One step: all that is due comes first, so that no answer depends on when a timer fired. */
+  turn<T>(step: (nowMs: number, bouncer: Bouncer) => T): T {
+    try {
+      const nowMs = this.clock.nowMs();
+      this.#bouncer.advance(nowMs);
+      return step(nowMs, this.#bouncer);
+    } catch (error) {
+      this.#events.broken(error);
+      throw error;
+    } finally {
+      this.#alarm.set(this.#bouncer.dueAtMs);
+    }
+  }
+
   renew(pool: Pool, slotId: string): Renewal {
-    return this.#turn((nowMs) => this.#bouncer.renew(nowMs, pool, slotId));
+    return this.turn((nowMs) => this.#bouncer.renew(nowMs, pool, slotId));
   }
 
   release(pool: Pool, slotId: string, outcome: Outcome): boolean {
-    return this.#turn((nowMs) => this.#bouncer.release(nowMs, pool, { slotId, outcome }));
-  }
-
-  configure(name: string, settings: PoolSettings): Pool {
-    return this.#turn((nowMs) => this.#bouncer.configure(nowMs, name, settings));
-  }
-
-  remove(name: string): void {
-    this.#turn((_) => this.#bouncer.remove(name));
-  }
-
-  setPause(pool: Pool, pause: Pause | null): void {
-    this.#turn((nowMs) => this.#bouncer.setPause(nowMs, pool, pause));
+    return this.turn((nowMs) => this.#bouncer.release(nowMs, pool, { slotId, outcome }));
   }
 
   /** Grants nothing from now on, and refuses all who wait. Renew and release go on. */
@@ -187,20 +191,6 @@ export class Scheduler {
     }
   }
 
-  /** One step: all that is due comes first, so that no answer depends on when a timer fired. */
-  #turn<T>(step: (nowMs: number) => T): T {
-    try {
-      const nowMs = this.clock.nowMs();
-      this.#bouncer.advance(nowMs);
-      return step(nowMs);
-    } catch (error) {
-      this.#events.broken(error);
-      throw error;
-    } finally {
-      this.#alarm.set(this.#bouncer.dueAtMs);
-    }
-  }
-
   /** Why nobody is admitted now, if so. */
   #closedWith(): ErrorCode | null {
     if (this.#isDraining) return 'shutting_down';
@@ -212,7 +202,7 @@ export class Scheduler {
     const refused = {
       kind: 'refused',
       attempt: attempt.attempt,
-      gauge: pool.gauge,
+      gauge: pool.gauge(this.clock.nowMs()),
       ...why,
     } as const;
     return this.#conclude(pool.name, attempt, refused);
@@ -245,7 +235,12 @@ export class Scheduler {
     if (waiting === undefined) return;
     const { pool, queuedMs } = this.#leave(waiter);
     const { attempt } = waiting.attempt;
-    const gone = { kind: 'refused', attempt, gauge: pool.gauge, queuedMs } as const;
+    const gone = {
+      kind: 'refused',
+      attempt,
+      gauge: pool.gauge(this.clock.nowMs()),
+      queuedMs,
+    } as const;
     const refused: Refused = { ...gone, code: 'queue_timeout' };
     const at = this.clock.nowMs() + this.clock.shiftMs;
     const entry = entryOf(refused, waiting.attempt, { pool: pool.name, at });
@@ -255,7 +250,7 @@ export class Scheduler {
 
   #leave(waiter: Waiter): { pool: Pool; queuedMs: number } {
     const pool = this.pools.get(waiter.pool) as Pool;
-    return this.#turn((nowMs) => {
+    return this.turn((nowMs) => {
       this.#bouncer.withdraw(nowMs, waiter);
       return { pool, queuedMs: nowMs - waiter.joinedAtMs };
     });
@@ -291,6 +286,6 @@ export class Scheduler {
 
   #recovered(): void {
     this.#events.storeRecovered();
-    if (!this.#isDraining) this.#turn((nowMs) => this.#bouncer.thaw(nowMs));
+    if (!this.#isDraining) this.turn((nowMs) => this.#bouncer.thaw(nowMs));
   }
 }

@@ -55,11 +55,29 @@ export interface KeyRow {
   readonly lastUsedAt: number | null;
 }
 
+/** What a pool's governor learned, as JSON. */
+export interface GovernorRow {
+  readonly pool: string;
+  readonly saved: string;
+}
+
+/** One thing that a pool's governor changed. */
+export interface ChangeRow {
+  readonly pool: string;
+  readonly at: number;
+  readonly what: string;
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly why: string;
+  readonly evidence: string;
+}
+
 /** All that a starting server needs. Leases whose pool is gone are not in it. */
 export interface Snapshot {
   readonly pools: readonly PoolRow[];
   readonly keys: readonly KeyRow[];
   readonly leases: readonly LeaseRow[];
+  readonly governors: readonly GovernorRow[];
   /** The highest fence that may have been given; 0 in a new database. */
   readonly fence: number;
   /** The highest number that an attempt's id was made of; 0 in a new database. */
@@ -120,12 +138,19 @@ export interface Store {
    */
   fold(): Promise<void>;
   savePool(row: PoolRow): Promise<void>;
-  /** Deletes the pool and its keys. */
+  /** Deletes the pool, its keys and what its governor learned. */
   removePool(name: string): Promise<void>;
   saveKeys(rows: readonly KeyRow[]): Promise<void>;
   removeKey(pool: string, id: string): Promise<void>;
   /** Notes when keys were last used: key id to epoch ms. */
   touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void>;
+  /** Keeps what governors learned and changed; of each pool the newest 1000 changes stay. */
+  saveGovernors(
+    rows: readonly GovernorRow[],
+    changes: readonly ChangeRow[],
+  ): Promise<void>;
+  /** A pool's newest changes first, at most `limit`. */
+  readChanges(pool: string, limit: number): Promise<readonly ChangeRow[]>;
   /** Small named values of the server itself, such as the hash of the admin token. */
   readValue(name: string): Promise<string | null>;
   saveValue(name: string, value: string): Promise<void>;

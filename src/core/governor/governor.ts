@@ -5,14 +5,30 @@
  * All instants are whole ms of the core's clock.
  */
 import type { Outcome } from '../outcome.ts';
+import type { PoolSettings } from '../settings.ts';
 
-/** Why a start must wait: the pause, the request or token rate. Concurrency is the pool's gate. */
+/** The parts of a pool's settings that the governor obeys. */
+export type GovernorSettings = Pick<PoolSettings, 'concurrency' | 'rate'>;
+
+/** What a 429 means for this upstream, where the operator knows; `auto`: the governor finds out. */
+export type RefusalKind = 'auto' | 'concurrency' | 'rate';
+
+/** Why a start must wait. Concurrency is the pool's own gate. */
 export type HoldReason = 'paused' | 'rate';
 
-/** The earliest instant at which a start may happen, were nothing but time to pass. */
+/**
+ * The earliest instant at which a start may happen, were nothing but time to pass. Where it is not
+ * `isFirm`, an end of running work may open the gate earlier (then the pool asks again anyway), so
+ * a waiter must not be refused early because of it.
+ */
 export type Opening =
   | { readonly kind: 'open' }
-  | { readonly kind: 'shut'; readonly reason: HoldReason; readonly atMs: number };
+  | {
+    readonly kind: 'shut';
+    readonly reason: HoldReason;
+    readonly atMs: number;
+    readonly isFirm: boolean;
+  };
 
 /** What was known of a start when it was granted; the lease keeps it until it ends. */
 export interface Start {
@@ -20,14 +36,68 @@ export interface Start {
   readonly sequence: number;
   /** Slots in use at the grant, its own included. */
   readonly inFlight: number;
+  /** When it was granted. */
+  readonly atMs: number;
   /** LLM tokens reserved, 0 where the caller gave no estimate. */
   readonly tokens: number;
+}
+
+/** Starts a minute that are allowed, and how many of them could happen now. */
+export interface RequestRate {
+  readonly limit: number;
+  readonly remaining: number;
+}
+
+/** The governor in the words that the status shows; instants are epoch ms, rates per minute. */
+export interface GovernorStatus {
+  /** The limit as configured, and the one in force. */
+  readonly limit: number;
+  readonly effectiveLimit: number;
+  readonly rpm: number | null;
+  readonly tpm: number | null;
+  /** Starts that the request rate in force still allows now; null where there is none. */
+  readonly rpmRemaining: number | null;
+  /** Who set what holds back now. */
+  readonly source: 'operator' | 'header' | 'learned';
+  /** Why it is so, in plain words. */
+  readonly reason: string;
+  /** When the reason began to hold. */
+  readonly since: number;
+  /** When the governor will next try more, or check again; null where nothing is planned. */
+  readonly nextChangeAt: number | null;
+  /** The level at which the upstream refused last; null where none is known. */
+  readonly ceiling: number | null;
+  readonly refusedLastHour: number;
+  readonly pausedUntil: number | null;
+  /** Whether the upstream's rate headers are believed. */
+  readonly trustsHeaders: boolean;
+}
+
+/** One thing that the governor changed, for the pool's list of changes. */
+export interface Change {
+  readonly atMs: number;
+  readonly what: 'limit' | 'rpm' | 'pause';
+  /** For a pause: ms; null where there was, or is, none. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly why: string;
+  readonly evidence: string;
+}
+
+/** What survives a restart; plain JSON. */
+export interface Saved {
+  readonly atMs: number;
+  readonly level: number;
+  /** Learned starts per second, and the length of the window it was learned over. */
+  readonly perSecond: number | null;
+  readonly cycleMs: number;
+  readonly pausedUntilMs: number | null;
 }
 
 export interface Governor {
   /** Slots that may be held now: the effective limit. */
   readonly limit: number;
-  /** The next instant at which {@link advance} has something to do; Infinity: none. */
+  /** The next instant at which {@link advance} has something to do, or Infinity. */
   readonly dueAtMs: number;
   /**
    * Whether a start of `tokens` with `ahead` starts queued before it may happen now, or when at
@@ -40,4 +110,20 @@ export interface Governor {
   ended(nowMs: number, start: Start, outcome: Outcome): void;
   /** Does what is due by now (a pause is over, a probe may be tried). */
   advance(nowMs: number): void;
+  /** New settings apply at once; what was learned stays within them. */
+  configure(nowMs: number, settings: GovernorSettings): void;
+  /** Forgets all that was learned, pauses by hints included; the operator's rates keep counting. */
+  forget(nowMs: number): void;
+  /**
+   * Starts of the last minute as the durable rows tell them, after a restart, oldest first. Where
+   * they are not complete (proxied starts leave no rows), the window counts as full.
+   */
+  restoreStarts(nowMs: number, startsAtMs: readonly number[], isComplete: boolean): void;
+  /** The request rate in force, of the operator, the headers or learned; null where none is. */
+  requestRate(nowMs: number): RequestRate | null;
+  status(nowMs: number): GovernorStatus;
+  /** Hands over the changes since the last call, oldest first. */
+  drainChanges(): readonly Change[];
+  /** What to store; the host compares it with what it stored last. */
+  save(nowMs: number): Saved;
 }

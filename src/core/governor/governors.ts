@@ -1,19 +1,10 @@
 /**
- * The governors that a pool can have, by its concurrency mode.
+ * Makes a pool's governor, fresh or from what an earlier one saved. There is one kind: its `fixed`
+ * and `adaptive` modes differ in whether the level moves, and may be switched while it runs.
  */
-import type { PoolSettings } from '../settings.ts';
-import type { Governor, Opening } from './governor.ts';
+import type { Governor, GovernorSettings } from './governor.ts';
+import { type GovernorOptions, PoolGovernor } from './pool_governor.ts';
 
-const OPEN: Opening = { kind: 'open' };
-
-/** Makes the governor that the settings ask for. */
-export function makeGovernor(settings: PoolSettings): Governor {
-  return {
-    limit: settings.concurrency.limit,
-    dueAtMs: Infinity,
-    opening: () => OPEN,
-    started: () => {},
-    ended: () => {},
-    advance: () => {},
-  };
+export function makeGovernor(settings: GovernorSettings, options: GovernorOptions): Governor {
+  return new PoolGovernor(settings, options);
 }

@@ -1,0 +1,184 @@
+/**
+ * Whether a refusal means "too many at once" or "too fast": one status says both. Rules are asked
+ * in order, and the first that matches decides; what they rest on is the level that was carried
+ * lately, what the answer said, and how well the concurrency explanation did so far. It judges
+ * only; it moves no limit.
+ */
+import type { RateReading } from '../outcome.ts';
+import type { RefusalKind } from './governor.ts';
+
+const CARRIED_MS = 10_000;
+const EVIDENCE_HALF_LIFE_MS = 60_000;
+const EVIDENCE_ENOUGH = 2;
+const LONG_HINT_MS = 2000;
+const LOW_SHARE = 0.25;
+/** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
+const CALLS_PER_SURPRISE = 45;
+const SURPRISES_OWED_MAX = 3.5;
+/** So many calls in a row, each refused with no other in flight, are too fast, not too many. */
+const ALONE_ENOUGH = 3;
+/** Events whose accepted rates agree though their levels differ so much tell of a rate. */
+const EVENTS = 4;
+const ACCEPTED_MIN = 10;
+const EVENT_SPAN_MS_MIN = 1500;
+const RATES_AGREE = 1.12;
+const LEVELS_DIFFER = 1.3;
+
+export interface Refusal {
+  readonly inFlight: number;
+  /** No other was in flight with it, from its start to its end. */
+  readonly isAlone: boolean;
+  readonly reading: RateReading | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly kind: RefusalKind;
+  readonly isRateLearned: boolean;
+  /** The level was carried before: it was not on trial. */
+  readonly isSurprise: boolean;
+  /** The starts accepted so far. */
+  readonly acceptedTotal: number;
+}
+
+export interface Verdict {
+  /** `unclear`: one call at a time finds out. */
+  readonly about: 'concurrency' | 'rate' | 'unclear';
+  readonly because: string;
+  /** Accepted starts a second, where the events told it. */
+  readonly perSecond?: number;
+}
+
+interface RefusalEvent {
+  readonly atMs: number;
+  /** The mean level in force since the event before. */
+  readonly level: number;
+  readonly acceptedTotal: number;
+  /** What was accepted since the event before; 0 for the first. */
+  readonly perSecond: number;
+}
+
+const UNCLEAR: Verdict = { about: 'unclear', because: 'refused alone' };
+
+export class Blame {
+  #carried = 0;
+  #carriedBefore = 0;
+  #carriedFromMs = -Infinity;
+  #evidence = 0;
+  #evidenceAtMs = 0;
+  #owed = 0;
+  /** Calls refused with no other in flight, since one was accepted. */
+  #alone = 0;
+  #events: RefusalEvent[] = [];
+  /** Levels in force at the starts since the last event. */
+  #levelSum = 0;
+  #levelCount = 0;
+
+  /** The most calls in flight that one accepted lately had with it. */
+  get carried(): number {
+    return Math.max(this.#carried, this.#carriedBefore);
+  }
+
+  accepted(nowMs: number, inFlight: number): void {
+    this.#alone = 0;
+    if (nowMs - this.#carriedFromMs > CARRIED_MS) {
+      this.#carriedBefore = nowMs - this.#carriedFromMs > 2 * CARRIED_MS ? 0 : this.#carried;
+      this.#carried = 0;
+      this.#carriedFromMs = nowMs;
+    }
+    if (inFlight > this.#carried) this.#carried = inFlight;
+    this.#owed = Math.max(0, this.#owed - 1 / CALLS_PER_SURPRISE);
+  }
+
+  /** A call started with the level at `level`. */
+  started(level: number): void {
+    this.#levelSum += level;
+    this.#levelCount += 1;
+  }
+
+  judge(nowMs: number, refusal: Refusal): Verdict {
+    const { inFlight, reading, kind } = refusal;
+    if (kind !== 'auto') return { about: kind, because: 'the operator set the kind' };
+    const scope = reading?.scope?.toLowerCase() ?? '';
+    if (scope.includes('concurren')) return concurrency('the answer names concurrency');
+    if (/rate|request|token|minute|quota/.test(scope)) return rate('the answer names a rate');
+    if (refusal.isAlone) {
+      this.#alone += 1;
+      const isRate = refusal.isRateLearned || this.#alone >= ALONE_ENOUGH;
+      return isRate ? rate('refused with no other in flight') : UNCLEAR;
+    }
+    this.#gather(nowMs, refusal);
+    if (this.#evidence >= EVIDENCE_ENOUGH) return rate('headers or hints tell of a rate');
+    if (refusal.isRateLearned) {
+      return inFlight < this.carried
+        ? rate('so many were carried just before')
+        : concurrency('more in flight than were carried lately');
+    }
+    const perSecond = this.#steadyRate(nowMs, refusal);
+    if (perSecond === null) return this.#owe(refusal);
+    this.#events = [];
+    this.#owed = 0;
+    return { ...rate('the same rate was accepted at several levels'), perSecond };
+  }
+
+  /** A cap explains few refusals of levels that it carried; a rate explains many. */
+  #owe({ isSurprise }: Refusal): Verdict {
+    if (isSurprise) this.#owed += 1;
+    if (this.#owed < SURPRISES_OWED_MAX) return concurrency('more in flight than it takes');
+    this.#owed = 0;
+    this.#events = [];
+    return rate('levels that were carried are refused again and again');
+  }
+
+  reset(): void {
+    this.#owed = 0;
+    this.#evidence = 0;
+    this.#events = [];
+  }
+
+  /**
+   * Under a cap, what is accepted follows the level; under a rate it does not. Where the levels in
+   * force before the last events differ and the rates accepted meanwhile agree: that rate.
+   */
+  #steadyRate(nowMs: number, { acceptedTotal }: Refusal): number | null {
+    const latest = this.#events.at(-1);
+    const accepted = acceptedTotal - (latest?.acceptedTotal ?? acceptedTotal);
+    const spanMs = nowMs - (latest?.atMs ?? nowMs);
+    // Events this close are one flight that still settles: neither level nor rate is steady.
+    const isSettling = spanMs < EVENT_SPAN_MS_MIN || accepted < ACCEPTED_MIN;
+    if (isSettling) this.#events.pop();
+    const perSecond = isSettling ? 0 : (accepted * 1000) / spanMs;
+    const level = this.#levelSum / Math.max(1, this.#levelCount);
+    this.#levelSum = 0;
+    this.#levelCount = 0;
+    this.#events.push({ atMs: nowMs, level, acceptedTotal, perSecond });
+    if (this.#events.length > EVENTS) this.#events.shift();
+    for (const count of [2, 3]) {
+      const steady = agreedRate(this.#events.slice(-count), count);
+      if (steady !== null) return steady;
+    }
+    return null;
+  }
+
+  #gather(nowMs: number, { inFlight, reading, retryAfterMs }: Refusal): void {
+    this.#evidence *= 0.5 ** ((nowMs - this.#evidenceAtMs) / EVIDENCE_HALF_LIFE_MS);
+    this.#evidenceAtMs = nowMs;
+    if (reading?.remaining === 0 || reading?.tokenRemaining === 0) this.#evidence += 2;
+    if (retryAfterMs !== undefined && retryAfterMs >= LONG_HINT_MS) this.#evidence += 1;
+    if (inFlight <= LOW_SHARE * this.carried) this.#evidence += 1;
+  }
+}
+
+function concurrency(because: string): Verdict {
+  return { about: 'concurrency', because };
+}
+
+function rate(because: string): Verdict {
+  return { about: 'rate', because };
+}
+
+function agreedRate(events: readonly RefusalEvent[], count: number): number | null {
+  if (events.length < count || events.some((event) => event.perSecond === 0)) return null;
+  const rates = events.map((event) => event.perSecond);
+  if (Math.max(...rates) > RATES_AGREE * Math.min(...rates)) return null;
+  const levels = events.map((event) => event.level);
+  if (Math.max(...levels) < LEVELS_DIFFER * Math.min(...levels)) return null;
+  return rates.reduce((sum, rate) => sum + rate, 0) / count;
+}

@@ -1,0 +1,114 @@
+/**
+ * Why a pool holds back, in plain words: the first gate that does, in the order in which a caller
+ * would meet it. It reads a snapshot and decides nothing.
+ */
+import type { GovernorStatus } from './governor.ts';
+
+export interface Snapshot {
+  readonly nowMs: number;
+  readonly mode: 'fixed' | 'adaptive';
+  readonly max: number;
+  readonly level: number;
+  readonly ceiling: number;
+  readonly isTrial: boolean;
+  readonly heldFromMs: number;
+  readonly probeAtMs: number;
+  readonly isStrained: boolean;
+  readonly pause: { readonly fromMs: number; readonly untilMs: number };
+  readonly scout: {
+    readonly sinceMs: number;
+    readonly nextAtMs: number;
+    readonly isQuota: boolean;
+  };
+  readonly exhaustedUntilMs: number | null;
+  /** Starts a minute by source; null where that source sets none. */
+  readonly learned: {
+    readonly rpm: number | null;
+    readonly sinceMs: number;
+    readonly growsAtMs: number;
+  };
+  readonly headerRpm: number | null;
+  readonly operatorRpm: number | null;
+}
+
+type Explanation = Pick<GovernorStatus, 'reason' | 'source' | 'since' | 'nextChangeAt'>;
+
+export function explain(snapshot: Snapshot): Explanation {
+  return explainHold(snapshot) ?? explainRate(snapshot) ?? explainLevel(snapshot);
+}
+
+function explainHold({ nowMs, pause, scout, exhaustedUntilMs }: Snapshot): Explanation | null {
+  if (nowMs < pause.untilMs) {
+    return {
+      reason: `paused: the upstream asked to hold back for ${seconds(pause.untilMs - nowMs)} more`,
+      source: 'header',
+      since: pause.fromMs,
+      nextChangeAt: pause.untilMs,
+    };
+  }
+  if (scout.sinceMs !== Infinity) {
+    const waitMs = Math.max(0, scout.nextAtMs - nowMs);
+    const next = waitMs > 0 ? `next try in ${seconds(waitMs)}` : 'a try is in flight';
+    const reason = scout.isQuota
+      ? `quota used up: ${next}`
+      : `refused: one call at a time, ${next}`;
+    const nextChangeAt = waitMs > 0 ? scout.nextAtMs : null;
+    return { reason, source: 'learned', since: scout.sinceMs, nextChangeAt };
+  }
+  if (exhaustedUntilMs === null) return null;
+  return {
+    reason: `the upstream's headers leave nothing for ${seconds(exhaustedUntilMs - nowMs)}`,
+    source: 'header',
+    since: nowMs,
+    nextChangeAt: exhaustedUntilMs,
+  };
+}
+
+function explainRate(snapshot: Snapshot): Explanation | null {
+  const { nowMs, learned, headerRpm, operatorRpm } = snapshot;
+  const lowest = Math.min(learned.rpm ?? Infinity, headerRpm ?? Infinity, operatorRpm ?? Infinity);
+  if (lowest === Infinity || lowest === operatorRpm) return null;
+  if (lowest === learned.rpm) {
+    return {
+      reason: `rate learned: the upstream takes about ${Math.round(lowest)} starts a minute`,
+      source: 'learned',
+      since: learned.sinceMs,
+      nextChangeAt: Math.max(nowMs, learned.growsAtMs),
+    };
+  }
+  const reason = `the upstream's headers allow ${Math.round(lowest)} starts a minute`;
+  return { reason, source: 'header', since: nowMs, nextChangeAt: null };
+}
+
+function explainLevel(snapshot: Snapshot): Explanation {
+  const { nowMs, mode, level, ceiling, max, isTrial, isStrained } = snapshot;
+  const since = Number.isFinite(snapshot.heldFromMs) ? snapshot.heldFromMs : nowMs;
+  if (mode === 'fixed') {
+    return { reason: 'fixed by the operator', source: 'operator', since, nextChangeAt: null };
+  }
+  const learned = { source: 'learned', since } as const;
+  if (isStrained) {
+    const reason = `held at ${level}: answers become slower above it`;
+    return { ...learned, reason, nextChangeAt: null };
+  }
+  if (isTrial) {
+    const reason = `trying ${level}: not yet refused at it`;
+    return { ...learned, reason, nextChangeAt: null };
+  }
+  if (Number.isFinite(ceiling)) {
+    const nextChangeAt = Math.max(nowMs, snapshot.probeAtMs);
+    const reason = `at ${level}: refused at ${ceiling}, next trial in ${
+      seconds(nextChangeAt - nowMs)
+    } at the earliest`;
+    return { ...learned, reason, nextChangeAt };
+  }
+  if (level >= max) {
+    return { reason: "at the operator's max", source: 'operator', since, nextChangeAt: null };
+  }
+  const reason = `free to grow from ${level}: nothing was refused lately`;
+  return { ...learned, reason, nextChangeAt: null };
+}
+
+function seconds(ms: number): string {
+  return `${Math.max(0, Math.ceil(ms / 1000))} s`;
+}

@@ -1,0 +1,119 @@
+/**
+ * What the upstream's own headers leave for the rest of its window, spread evenly over it. Headers
+ * may be late, shared with others, or wrong: what is left only ever goes down within a window, and
+ * a refusal while plenty was left puts them out of use for ten minutes. It paces and stops; it
+ * never raises anything.
+ */
+import { Pacer } from './pacer.ts';
+
+const BURST = 2;
+const PACED_RESET_MS_MAX = 3_600_000;
+const SAME_WINDOW_MS = 1500;
+const RESET_JITTER_MS_MIN = 50;
+const RESET_JITTER_MS_MAX = 250;
+const DISTRUST_MS = 600_000;
+const PLENTY_SHARE = 0.05;
+
+export interface Budget {
+  readonly limit?: number | undefined;
+  readonly remaining?: number | undefined;
+  readonly resetMs?: number | undefined;
+  readonly windowMs?: number | undefined;
+}
+
+export class HeaderBudget {
+  #limit: number | null = null;
+  #remaining = 0;
+  #resetAtMs = -Infinity;
+  #windowMs = 0;
+  #jitterMs = RESET_JITTER_MS_MIN;
+  #distrustedUntilMs = -Infinity;
+  #pacer: Pacer;
+
+  constructor(unit: 'starts' | 'tokens') {
+    this.#pacer = new Pacer(0, unit === 'starts' ? BURST : 1);
+  }
+
+  isTrusted(nowMs: number): boolean {
+    return nowMs >= this.#distrustedUntilMs;
+  }
+
+  /** Units a minute that the headers speak of, where they are in use. */
+  perMinute(nowMs: number): number | null {
+    if (this.#limit === null || !this.isTrusted(nowMs) || this.#windowMs === 0) return null;
+    if (this.#windowMs > PACED_RESET_MS_MAX) return null;
+    return (this.#limit * 60_000) / this.#windowMs;
+  }
+
+  /** Units that are left in the window, as far as is known. */
+  remaining(nowMs: number): number | null {
+    if (this.#limit === null || !this.isTrusted(nowMs)) return null;
+    return nowMs < this.#resetAtMs ? Math.max(0, this.#remaining) : this.#limit;
+  }
+
+  /** The instant until which the headers leave less than `amount`; null where they leave it. */
+  exhaustedUntilMs(nowMs: number, amount: number): number | null {
+    if (this.#limit === null || !this.isTrusted(nowMs)) return null;
+    if (this.#remaining >= Math.min(amount, this.#limit)) return null;
+    const untilMs = this.#resetAtMs + this.#jitterMs;
+    return nowMs < untilMs ? untilMs : null;
+  }
+
+  read(nowMs: number, budget: Budget, random: () => number): void {
+    const { limit, remaining, resetMs, windowMs } = budget;
+    if (remaining === undefined || resetMs === undefined) return;
+    const resetAtMs = nowMs + resetMs;
+    this.#limit = limit ?? Math.max(this.#limit ?? 0, remaining, 1);
+    this.#windowMs = windowMs ?? Math.max(this.#windowMs, resetMs);
+    const isLateReport = resetAtMs < this.#resetAtMs - SAME_WINDOW_MS && resetMs < SAME_WINDOW_MS;
+    if (isLateReport) return;
+    const isSameWindow = Math.abs(resetAtMs - this.#resetAtMs) <= SAME_WINDOW_MS;
+    this.#remaining = isSameWindow ? Math.min(this.#remaining, remaining) : remaining;
+    if (!isSameWindow) {
+      this.#jitterMs = RESET_JITTER_MS_MIN +
+        Math.ceil(random() * (RESET_JITTER_MS_MAX - RESET_JITTER_MS_MIN));
+    }
+    if (!isSameWindow) this.#resetAtMs = resetAtMs;
+    this.#pace(nowMs);
+  }
+
+  opensAtMs(nowMs: number, amount: number, ahead: number): number {
+    if (this.#limit === null || !this.isTrusted(nowMs)) return nowMs;
+    const stoppedUntilMs = this.exhaustedUntilMs(nowMs, amount);
+    if (stoppedUntilMs !== null) return stoppedUntilMs;
+    const pacedAtMs = Math.ceil(this.#pacer.opensAtMs(nowMs, ahead));
+    // The pace of a window ends with it.
+    const windowEndMs = this.#resetAtMs + this.#jitterMs;
+    return ahead > 0 ? pacedAtMs : Math.max(nowMs, Math.min(pacedAtMs, windowEndMs));
+  }
+
+  started(nowMs: number, amount: number): void {
+    if (this.#limit === null) return;
+    if (nowMs >= this.#resetAtMs) this.#turn(nowMs, this.#limit);
+    this.#remaining -= amount;
+    this.#pacer.take(nowMs, amount);
+    this.#pace(nowMs);
+  }
+
+  /** A refusal by rate came: were the headers wrong? Says whether they just lost their trust. */
+  contradicted(nowMs: number, remaining: number | undefined): boolean {
+    if (this.#limit === null || !this.isTrusted(nowMs)) return false;
+    if ((remaining ?? this.#remaining) <= PLENTY_SHARE * this.#limit) return false;
+    this.#distrustedUntilMs = nowMs + DISTRUST_MS;
+    return true;
+  }
+
+  /** A window is over: until the first report of the next it is taken for one like the last. */
+  #turn(nowMs: number, limit: number): void {
+    this.#remaining = limit;
+    this.#resetAtMs = nowMs + this.#windowMs;
+    this.#pacer.clear();
+  }
+
+  #pace(nowMs: number): void {
+    const leftMs = this.#resetAtMs - nowMs;
+    if (leftMs > PACED_RESET_MS_MAX) this.#pacer.retime(nowMs, 0);
+    else if (leftMs > 0) this.#pacer.retime(nowMs, leftMs / Math.max(1, this.#remaining));
+    else this.#pacer.retime(nowMs, this.#windowMs / (this.#limit ?? 1));
+  }
+}

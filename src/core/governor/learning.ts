@@ -1,0 +1,252 @@
+/**
+ * All that a pool learned of its upstream, and how each outcome adds to it: which gate a refusal is
+ * blamed on, and what becomes of the level, the rate, the pause and the scout. It keeps the one
+ * thing that they share: the refusal event, counted once a flight. To forget is to start afresh.
+ */
+import type { Outcome, RateReading } from '../outcome.ts';
+import { Blame } from './blame.ts';
+import type { ChangeLog } from './change_log.ts';
+import type { GovernorSettings, Saved, Start } from './governor.ts';
+import { Gradient } from './gradient.ts';
+import { HeaderBudget } from './header_budget.ts';
+import { LearnedRate } from './learned_rate.ts';
+import { Level } from './level.ts';
+import { Pause } from './pause.ts';
+import { Resume } from './resume.ts';
+import { Scout } from './scout.ts';
+
+const MINUTE_SECONDS = 60;
+/** So many refusal events in a row, each of a lower level, are no matter of the level. */
+const STREAK_SCOUTS = 4;
+/** A start that was paced by a rate just lowered was refused too. */
+const RATE_STREAK_SCOUTS = 2;
+const SAVED_MS_MAX = 86_400_000;
+
+export class Learning {
+  readonly level: Level;
+  readonly gradient = new Gradient();
+  readonly blame = new Blame();
+  readonly learned = new LearnedRate();
+  readonly requests = new HeaderBudget('starts');
+  /** Made when token headers come: most upstreams have none. */
+  tokens: HeaderBudget | null = null;
+  readonly pause = new Pause();
+  readonly scout = new Scout();
+  readonly resume = new Resume();
+  readonly #changes: ChangeLog;
+  readonly #random: () => number;
+  #settings: GovernorSettings;
+  /** The newest start, and the newest one when the last refusal event was counted. */
+  #lastSequence = 0;
+  #lastInFlight = 0;
+  #eventSequence = 0;
+  /** Refusal events since a start that came after one was accepted. */
+  #streak = 0;
+
+  constructor(
+    settings: GovernorSettings,
+    options: { random: () => number; changes: ChangeLog; sequence: number },
+  ) {
+    this.#settings = settings;
+    this.#random = options.random;
+    this.#changes = options.changes;
+    this.#lastSequence = options.sequence;
+    this.#eventSequence = options.sequence;
+    this.level = new Level(settings.concurrency, settings.concurrency.limit);
+  }
+
+  get lastSequence(): number {
+    return this.#lastSequence;
+  }
+
+  configure(settings: GovernorSettings): void {
+    this.#settings = settings;
+    this.level.configure(settings.concurrency);
+  }
+
+  seed(nowMs: number, saved: Saved): void {
+    const { learn, maxPauseMs } = this.#settings.rate;
+    if (nowMs - saved.atMs > SAVED_MS_MAX) return;
+    this.level.seed(saved.level);
+    if (saved.perSecond !== null && learn) {
+      this.learned.seed(nowMs, saved.perSecond, saved.cycleMs);
+    }
+    if (saved.pausedUntilMs === null || saved.pausedUntilMs <= nowMs) return;
+    this.pause.until(nowMs, Math.min(saved.pausedUntilMs, nowMs + maxPauseMs));
+    this.scout.enterAfterPause(nowMs, this.pause.untilMs);
+  }
+
+  save(nowMs: number): Saved {
+    return {
+      atMs: nowMs,
+      level: this.level.value,
+      perSecond: this.learned.perSecond,
+      cycleMs: this.learned.cycleMs,
+      pausedUntilMs: nowMs < this.pause.untilMs ? this.pause.untilMs : null,
+    };
+  }
+
+  /** The instant until which all wait, whatever the rates say. */
+  heldUntilMs(nowMs: number): number {
+    const { pause, scout, resume } = this;
+    return Math.max(nowMs, pause.untilMs, scout.opensAtMs(nowMs), resume.opensAtMs(nowMs));
+  }
+
+  started(nowMs: number, start: Start, limit: number): void {
+    const { level, learned, blame, requests, tokens, scout, resume } = this;
+    this.#lastSequence = start.sequence;
+    this.#lastInFlight = start.inFlight;
+    learned.started(nowMs);
+    blame.started(limit);
+    requests.started(nowMs, 1);
+    if (start.tokens > 0) tokens?.started(nowMs, start.tokens);
+    resume.started(nowMs);
+    if (scout.isInFlight) this.presume(nowMs);
+    else if (scout.isActive) scout.started(nowMs, start.sequence);
+    if (this.#isAdaptive) level.started(nowMs, start.inFlight, start.sequence);
+  }
+
+  ended(nowMs: number, start: Start, outcome: Outcome): void {
+    if (outcome.reading && this.#settings.rate.learn) this.#read(nowMs, outcome.reading);
+    if (outcome.retryAfterMs !== undefined) this.#hold(nowMs, outcome.retryAfterMs);
+    if (outcome.kind === 'ok') this.#accepted(nowMs, start, outcome);
+    else if (outcome.kind === 'throttled') this.#refused(nowMs, start, outcome);
+    else if (this.scout.owns(start.sequence)) this.scout.abandoned();
+  }
+
+  /** Lets the others start where the scout's try was not refused in the time that it takes. */
+  presume(nowMs: number): void {
+    if (this.scout.isInFlight && nowMs >= this.scout.presumedAtMs) this.#reopen(nowMs);
+  }
+
+  get #isAdaptive(): boolean {
+    return this.#settings.concurrency.mode === 'adaptive';
+  }
+
+  #read(nowMs: number, reading: RateReading): void {
+    this.requests.read(nowMs, reading, this.#random);
+    if (reading.tokenRemaining === undefined) return;
+    this.tokens ??= new HeaderBudget('tokens');
+    this.tokens.read(nowMs, {
+      limit: reading.tokenLimit,
+      remaining: reading.tokenRemaining,
+      resetMs: reading.tokenResetMs,
+      windowMs: reading.windows?.find(({ unit }) => unit === 'tokens')?.windowMs,
+    }, this.#random);
+  }
+
+  /** The upstream asked to hold back: all wait, and after it one start goes first. */
+  #hold(nowMs: number, hintMs: number): void {
+    const { pause, scout } = this;
+    const limits = { maxMs: this.#settings.rate.maxPauseMs, random: this.#random };
+    if (!pause.extend(nowMs, hintMs, limits)) return;
+    scout.enterAfterPause(nowMs, pause.untilMs);
+    this.#changes.because('the upstream asked to hold back');
+  }
+
+  #accepted(nowMs: number, start: Start, outcome: Outcome): void {
+    const { blame, scout, learned } = this;
+    const isAfterEvent = start.sequence > this.#eventSequence;
+    if (isAfterEvent) this.#streak = 0;
+    blame.accepted(nowMs, start.inFlight);
+    if (scout.owns(start.sequence)) this.#reopen(nowMs);
+    else if (isAfterEvent && !scout.isActive && learned.isDry) learned.reopened(start.atMs, 0);
+    if (this.#isAdaptive) this.#seekLevel(nowMs, start, outcome);
+    if (!this.#settings.rate.learn) return;
+    const move = learned.grow(nowMs, (this.#settings.rate.rpm ?? Infinity) / MINUTE_SECONDS);
+    if (move !== null) this.#changes.because(move);
+  }
+
+  /** The try of the scout was accepted, or not refused in the time that a refusal takes. */
+  #reopen(nowMs: number): void {
+    const { scout, learned, resume } = this;
+    const perSecond = learned.recentPerSecond(nowMs);
+    const isQuota = scout.isQuota(nowMs);
+    if (isQuota) learned.quotaOver(scout.startedAtMs);
+    else if (this.#settings.rate.learn) learned.reopened(scout.startedAtMs, scout.refusals);
+    this.#changes.because('the upstream takes calls again');
+    resume.begin(nowMs, nowMs - scout.sinceMs, perSecond);
+    scout.leave();
+  }
+
+  #seekLevel(nowMs: number, start: Start, { firstByteMs }: Outcome): void {
+    const { level, gradient, scout } = this;
+    if (firstByteMs !== undefined) {
+      const strain = gradient.sample(nowMs, firstByteMs, level.value);
+      if (strain.kind === 'slow') level.lower(nowMs, strain.level, this.#lastSequence);
+      if (strain.kind === 'ownSlowness') level.restore(strain.level, this.#lastSequence);
+      if (strain.kind !== 'none') return this.#changes.because(strain.because);
+    }
+    if (!gradient.mayGrow || scout.isActive) return;
+    const move = level.succeeded(nowMs, start, this.#lastSequence);
+    if (move === null) return;
+    gradient.grew();
+    this.#changes.because(move === 'grown' ? 'all slots in use succeed' : 'a trial of one more');
+  }
+
+  #refused(nowMs: number, start: Start, outcome: Outcome): void {
+    const { learned, scout, level } = this;
+    learned.refused(start.atMs);
+    scout.noteTurnaround(nowMs - start.atMs);
+    const isScout = scout.owns(start.sequence);
+    if (start.sequence <= this.#eventSequence) {
+      if (!learned.isDry && this.#isAdaptive) level.refusedAgain();
+      return;
+    }
+    if (isScout) this.#scoutRefused(nowMs, start, outcome);
+    if (learned.isDry && scout.isActive) return;
+    this.#eventSequence = this.#lastSequence;
+    this.#streak += 1;
+    this.#judge(nowMs, start, outcome);
+  }
+
+  #scoutRefused(nowMs: number, start: Start, outcome: Outcome): void {
+    const { scout, requests, learned } = this;
+    requests.contradicted(nowMs, outcome.reading?.remaining);
+    const { windowEndMs } = learned;
+    scout.refused(nowMs, start.atMs, { random: this.#random, windowEndMs });
+  }
+
+  #judge(nowMs: number, start: Start, outcome: Outcome): void {
+    const { blame, learned, level } = this;
+    const verdict = blame.judge(nowMs, {
+      inFlight: start.inFlight,
+      isAlone: start.inFlight <= 1 && start.sequence === this.#lastSequence,
+      reading: outcome.reading,
+      retryAfterMs: outcome.retryAfterMs,
+      kind: this.#settings.rate.kind,
+      isRateLearned: learned.isActive,
+      isSurprise: this.#streak > 1 || !level.isTrial,
+      acceptedTotal: learned.acceptedTotal,
+    });
+    this.#changes.because(`refused, ${verdict.about}: ${verdict.because}`);
+    if (verdict.about === 'unclear') return this.scout.enter(nowMs, this.#random);
+    if (verdict.about === 'concurrency') return this.#levelRefused(nowMs, start);
+    if (verdict.perSecond === undefined || !this.#settings.rate.learn) {
+      return this.#rateRefused(nowMs, outcome);
+    }
+    level.restoreCalm(this.#lastSequence);
+    learned.learn(nowMs, verdict.perSecond);
+  }
+
+  #rateRefused(nowMs: number, outcome: Outcome): void {
+    const { requests, learned, level, scout } = this;
+    requests.contradicted(nowMs, outcome.reading?.remaining);
+    learned.ranDry(nowMs);
+    if (!learned.isActive) level.restoreCalm(this.#lastSequence);
+    else if (learned.cut(nowMs) && this.#streak < RATE_STREAK_SCOUTS) return;
+    scout.enter(nowMs, this.#random);
+  }
+
+  #levelRefused(nowMs: number, start: Start): void {
+    const { learned, level, scout } = this;
+    const event = { streak: this.#streak, last: this.#lastSequence, random: this.#random };
+    // Of a burst any call may be the refused one: what counts is how many were in flight with it.
+    const inFlight = Math.max(start.inFlight, this.#lastInFlight);
+    if (this.#isAdaptive) level.refused(nowMs, inFlight, event);
+    if (this.#streak < STREAK_SCOUTS || this.#settings.rate.kind === 'concurrency') return;
+    learned.ranDry(nowMs);
+    level.restoreCalm(this.#lastSequence);
+    scout.enter(nowMs, this.#random);
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * The search for how many calls the upstream carries at once. Each raise is a trial: it is proven
+ * once enough calls that started after it, with the level full, succeeded, and a refusal before
+ * that is the trial's. Regimes: growing below the ceiling (ever larger steps); holding below the
+ * ceiling (what was refused last), with a trial of one more now and then; cut, at most once a
+ * flight. It knows of refusals only what blame gave it, and of rates nothing.
+ */
+
+/** A trial at the ceiling costs a refused call at most: one in so many calls, and so much time. */
+const CALLS_PER_PROBE_MIN = 15;
+const CALLS_PER_PROBE_MAX = 100;
+const PROBE_GAP_MS_MIN = 3000;
+const PROBE_GAP_MS_MAX = 8000;
+const PROBE_GAP_GROWTH = 1.5;
+const SLOW_PROBE_GAP_MS_MAX = 60_000;
+/** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap. */
+const PROOF_SHARE = 1 / 2;
+const SEED_SHARE = 0.75;
+const GAP_JITTER_SHARE = 0.3;
+const SHARED_CUT = 0.85;
+const CALM_AFTER_MS = 5000;
+/** With no word from the upstream for so long, what it refused is forgotten. */
+const STALE_MS = 600_000;
+/** Growth adds at most this share of the level at once. */
+const STEP_SHARE = 1 / 3;
+
+export interface LevelBounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** What a change of the level was about; the words are the status's to choose. */
+export type LevelMove = 'grown' | 'probed' | 'trialRefused' | 'shared' | 'again';
+
+export class Level {
+  value: number;
+  /** The lowest level that is held for refused; Infinity where none is known. */
+  ceiling = Infinity;
+  bounds: LevelBounds;
+  /** The last proven level; equal to the value where no trial runs. */
+  #proven: number;
+  #proofs = 0;
+  #step = 1;
+  /** Starts up to this one say nothing about the level in force. */
+  #changedSequence = 0;
+  /** One flight cuts to half of the level at which it began, at most. */
+  #floor = 0;
+  #gapMs = PROBE_GAP_MS_MIN;
+  #jitter = 1;
+  #gapCalls = CALLS_PER_PROBE_MIN;
+  #heldFromMs = -Infinity;
+  #callsSinceHeld = 0;
+  #calm: number;
+  #calmFromMs = -Infinity;
+
+  constructor(bounds: LevelBounds, value: number) {
+    this.bounds = bounds;
+    this.value = clamp(value, bounds);
+    this.#proven = this.value;
+    this.#calm = this.value;
+  }
+
+  /** When the level last changed, or was last confirmed. */
+  get heldFromMs(): number {
+    return this.#heldFromMs;
+  }
+
+  configure(bounds: LevelBounds): void {
+    this.bounds = bounds;
+    this.#set(this.value);
+    this.#calm = clamp(this.#calm, bounds);
+  }
+
+  /** Starts from what an earlier run learned: lower, and no higher than it was without a trial. */
+  seed(level: number): void {
+    this.#set(Math.floor(level * SEED_SHARE));
+    this.ceiling = Math.max(this.value + 1, level + 1);
+  }
+
+  get isTrial(): boolean {
+    return this.value > this.#proven;
+  }
+
+  get isAtCeiling(): boolean {
+    return this.value + 1 >= this.ceiling;
+  }
+
+  /** When one more may be tried at the earliest. */
+  get probeAtMs(): number {
+    return this.#heldFromMs + this.#gapMs * this.#jitter;
+  }
+
+  /** A call that started with `inFlight` in flight succeeded. */
+  succeeded(
+    nowMs: number,
+    start: { sequence: number; inFlight: number },
+    last: number,
+  ): LevelMove | null {
+    this.#callsSinceHeld += 1;
+    if (nowMs - this.#calmFromMs >= CALM_AFTER_MS) this.#calm = this.value;
+    if (start.inFlight < this.value || start.sequence <= this.#changedSequence) return null;
+    if (this.isTrial && !this.#prove()) return null;
+    if (!this.isAtCeiling) {
+      const to = Math.min(this.ceiling - 1, this.value + this.#step);
+      if (!this.#raise(nowMs, to, last)) return null;
+      this.#step = Math.max(1, Math.min(this.#step * 2, Math.floor(this.value * STEP_SHARE)));
+      return 'grown';
+    }
+    if (!this.#mayProbe(nowMs)) return null;
+    return this.#raise(nowMs, this.value + 1, last) ? 'probed' : null;
+  }
+
+  /** A call starts: where nothing was heard for long, the level may rise without proof. */
+  started(nowMs: number, inFlight: number, last: number): LevelMove | null {
+    if (inFlight < this.value || nowMs - this.#heldFromMs < STALE_MS) return null;
+    if (this.#heldFromMs === -Infinity) return null;
+    this.#proven = this.value;
+    this.ceiling = Infinity;
+    return this.#raise(nowMs, this.value + 1, last) ? 'grown' : null;
+  }
+
+  /** One more success at the level on trial; true once that is enough. */
+  #prove(): boolean {
+    this.#proofs += 1;
+    const isProbe = this.value >= this.ceiling;
+    if (isProbe && this.#proofs < Math.ceil(this.value * PROOF_SHARE)) return false;
+    this.#proven = this.value;
+    if (isProbe) {
+      this.ceiling = Infinity;
+      this.#step = 1;
+      this.#resetGap();
+    }
+    return true;
+  }
+
+  /** The first refusal of a flight; `streak` counts such events without a success between. */
+  refused(
+    nowMs: number,
+    inFlight: number,
+    event: { streak: number; last: number; random: () => number },
+  ): LevelMove {
+    const wasProbe = this.value >= this.ceiling;
+    const level = Math.min(inFlight, this.value);
+    this.#floor = Math.floor(level / 2);
+    this.#changedSequence = event.last;
+    this.#step = 1;
+    this.#calmFromMs = nowMs;
+    this.#heldFromMs = nowMs;
+    this.#callsSinceHeld = 0;
+    this.#jitter = 1 + GAP_JITTER_SHARE * event.random();
+    if (event.streak > 1) {
+      this.#settle(this.#floor, level);
+      this.#resetGap();
+      return 'again';
+    }
+    if (this.isTrial) {
+      this.#settle(this.value - 1, this.value);
+      if (wasProbe) this.#widenGap();
+      else this.#resetGap();
+      return 'trialRefused';
+    }
+    const to = Math.min(level - 1, Math.floor(level * SHARED_CUT));
+    this.#settle(to, to + 1);
+    return 'shared';
+  }
+
+  /** A call of the flight whose refusal was already counted was refused too. */
+  refusedAgain(): void {
+    this.#settle(Math.max(this.#floor, this.value - 1), this.ceiling - 1);
+  }
+
+  /** The slots were not at fault: back to the last level that was calm. */
+  restoreCalm(last: number): void {
+    this.restore(this.#calm, last);
+    this.ceiling = Infinity;
+  }
+
+  /** Calls became slow at this level: a lower one. */
+  lower(nowMs: number, to: number, last: number): void {
+    this.#changedSequence = last;
+    this.#step = 1;
+    this.#heldFromMs = nowMs;
+    this.#set(Math.min(this.value, to));
+  }
+
+  restore(to: number, last: number): void {
+    this.#changedSequence = last;
+    this.#set(Math.max(this.value, to));
+  }
+
+  #resetGap(): void {
+    this.#gapMs = PROBE_GAP_MS_MIN;
+    this.#gapCalls = CALLS_PER_PROBE_MIN;
+  }
+
+  #widenGap(): void {
+    this.#gapMs = Math.min(PROBE_GAP_MS_MAX, this.#gapMs * PROBE_GAP_GROWTH);
+    this.#gapCalls = Math.min(CALLS_PER_PROBE_MAX, this.#gapCalls * PROBE_GAP_GROWTH);
+  }
+
+  #mayProbe(nowMs: number): boolean {
+    if (nowMs < this.probeAtMs) return false;
+    return this.#callsSinceHeld >= this.#gapCalls ||
+      nowMs >= this.#heldFromMs + SLOW_PROBE_GAP_MS_MAX;
+  }
+
+  #raise(nowMs: number, to: number, last: number): boolean {
+    const before = this.value;
+    this.value = clamp(to, this.bounds);
+    if (this.value <= before) return false;
+    this.#proofs = 0;
+    this.#changedSequence = last;
+    this.#heldFromMs = nowMs;
+    this.#callsSinceHeld = 0;
+    return true;
+  }
+
+  #settle(value: number, ceiling: number): void {
+    this.#set(value);
+    this.ceiling = Math.max(this.value + 1, ceiling);
+  }
+
+  #set(value: number): void {
+    this.value = clamp(value, this.bounds);
+    this.#proven = this.value;
+  }
+}
+
+function clamp(value: number, { min, max }: LevelBounds): number {
+  return Math.min(max, Math.max(min, value));
+}

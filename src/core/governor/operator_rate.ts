@@ -1,0 +1,72 @@
+/**
+ * The operator's rates: at most `rpm` starts and `tpm` tokens in any rolling minute, `burst` of the
+ * starts at once. They only ever count; nothing that is learned changes them, and nothing but time
+ * and settled tokens opens them.
+ */
+import type { GovernorSettings } from './governor.ts';
+import { Pacer } from './pacer.ts';
+import { RollingWindow } from './rolling_window.ts';
+
+const MINUTE_MS = 60_000;
+/** Due instants are sums of fractions; what is this close to a whole ms is that ms. */
+const ROUNDING_MS = 1e-3;
+
+export class OperatorRate {
+  #starts: RollingWindow | null = null;
+  #tokens: RollingWindow | null = null;
+  #pacer: Pacer | null = null;
+
+  configure(nowMs: number, { rpm, tpm, burst }: GovernorSettings['rate']): void {
+    if (rpm !== (this.#starts?.capacity ?? null)) {
+      this.#starts = rpm === null
+        ? null
+        : this.#starts?.resized(nowMs, rpm, 'starts') ?? new RollingWindow(rpm, 'starts');
+    }
+    if (tpm !== (this.#tokens?.capacity ?? null)) {
+      this.#tokens = tpm === null
+        ? null
+        : this.#tokens?.resized(nowMs, tpm, 'tokens') ?? new RollingWindow(tpm, 'tokens');
+    }
+    if (rpm === null || burst === null || burst >= rpm) {
+      this.#pacer = null;
+    } else {
+      this.#pacer ??= new Pacer(MINUTE_MS / rpm, burst);
+      this.#pacer.periodMs = MINUTE_MS / rpm;
+      this.#pacer.burst = burst;
+    }
+  }
+
+  /** The earliest instant at which requests allow it, and tokens do. */
+  opensAtMs(nowMs: number, ahead: number): number {
+    const windowAtMs = this.#starts?.opensAtMs(nowMs, 1, ahead) ?? nowMs;
+    const pacedAtMs = this.#pacer?.opensAtMs(nowMs, ahead) ?? nowMs;
+    return Math.ceil(Math.max(windowAtMs, pacedAtMs) - ROUNDING_MS);
+  }
+
+  tokensOpenAtMs(nowMs: number, tokens: number): number {
+    if (this.#tokens === null || tokens <= 0) return nowMs;
+    return this.#tokens.opensAtMs(nowMs, tokens, 0);
+  }
+
+  startsFree(nowMs: number): number | null {
+    return this.#starts?.free(nowMs) ?? null;
+  }
+
+  started(nowMs: number, tokens: number): void {
+    this.#starts?.take(nowMs, 1);
+    this.#pacer?.take(nowMs);
+    this.#tokens?.take(nowMs, tokens);
+  }
+
+  /** Counts the window as full: starts before now may have been lost. */
+  fill(nowMs: number): void {
+    const free = this.#starts?.free(nowMs) ?? 0;
+    this.#starts?.take(nowMs, free);
+  }
+
+  /** Settles what a start reserved against what it used. */
+  settle(nowMs: number, start: { atMs: number; tokens: number }, used: number): void {
+    if (used > start.tokens) this.#tokens?.take(nowMs, used - start.tokens);
+    else this.#tokens?.giveBack(nowMs, start.atMs, start.tokens - used);
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * The governor of one pool: the operator's rates, what was learned, and how they are told. It is
+ * the one face of the folder; it enforces nothing, for the pool asks before each start.
+ */
+import type { Outcome } from '../outcome.ts';
+import { ChangeLog } from './change_log.ts';
+import { explain } from './explain.ts';
+import type {
+  Change,
+  Governor,
+  GovernorSettings,
+  GovernorStatus,
+  Opening,
+  RequestRate,
+  Saved,
+  Start,
+} from './governor.ts';
+import { Learning } from './learning.ts';
+import { OperatorRate } from './operator_rate.ts';
+import { RefusalCount } from './refusal_count.ts';
+
+const OPEN: Opening = { kind: 'open' };
+const MINUTE_SECONDS = 60;
+
+export interface GovernorOptions {
+  readonly nowMs: number;
+  readonly random: () => number;
+  readonly saved?: Saved;
+}
+
+export class PoolGovernor implements Governor {
+  #settings: GovernorSettings;
+  readonly #random: () => number;
+  readonly #operator = new OperatorRate();
+  readonly #changes: ChangeLog;
+  readonly #refusals = new RefusalCount();
+  #learning: Learning;
+
+  constructor(settings: GovernorSettings, { nowMs, random, saved }: GovernorOptions) {
+    this.#settings = settings;
+    this.#random = random;
+    this.#changes = new ChangeLog();
+    this.#learning = new Learning(settings, { random, changes: this.#changes, sequence: 0 });
+    this.#operator.configure(nowMs, settings.rate);
+    if (saved !== undefined) this.#learning.seed(nowMs, saved);
+    this.#changes.begin(this.#inForce());
+  }
+
+  get limit(): number {
+    const { mode, limit } = this.#settings.concurrency;
+    return mode === 'fixed' ? limit : this.#learning.level.value;
+  }
+
+  get dueAtMs(): number {
+    const { scout } = this.#learning;
+    return scout.isInFlight ? scout.presumedAtMs : Infinity;
+  }
+
+  opening(nowMs: number, tokens: number, ahead: number): Opening {
+    const { pause, scout, learned, requests, tokens: tokenBudget } = this.#learning;
+    const heldUntilMs = this.#learning.heldUntilMs(nowMs);
+    const rateAtMs = Math.max(
+      this.#operator.opensAtMs(heldUntilMs, ahead),
+      learned.opensAtMs(heldUntilMs, ahead),
+      requests.opensAtMs(heldUntilMs, 1, ahead),
+    );
+    const tokensAtMs = tokens <= 0 ? nowMs : Math.max(
+      this.#operator.tokensOpenAtMs(heldUntilMs, tokens),
+      tokenBudget?.opensAtMs(heldUntilMs, tokens, 0) ?? nowMs,
+    );
+    const atMs = Math.max(rateAtMs, tokensAtMs);
+    if (atMs <= nowMs) return OPEN;
+    const isScoutOpen = scout.isInFlight && pause.untilMs < atMs;
+    const isFirm = !isScoutOpen && tokensAtMs <= rateAtMs;
+    return { kind: 'shut', reason: heldUntilMs >= atMs ? 'paused' : 'rate', atMs, isFirm };
+  }
+
+  started(nowMs: number, start: Start): void {
+    this.#operator.started(nowMs, start.tokens);
+    this.#learning.started(nowMs, start, this.limit);
+  }
+
+  ended(nowMs: number, start: Start, outcome: Outcome): void {
+    if (outcome.tokens !== undefined) this.#operator.settle(nowMs, start, outcome.tokens);
+    if (outcome.kind === 'throttled') this.#refusals.note(nowMs);
+    this.#learning.ended(nowMs, start, outcome);
+    this.#changes.compare(nowMs, this.#inForce(), start);
+  }
+
+  advance(nowMs: number): void {
+    this.#learning.presume(nowMs);
+    this.#changes.compare(nowMs, this.#inForce(), null);
+  }
+
+  configure(nowMs: number, settings: GovernorSettings): void {
+    this.#settings = settings;
+    this.#learning.configure(settings);
+    this.#operator.configure(nowMs, settings.rate);
+    this.#changes.because('the operator changed the settings');
+    this.#changes.compare(nowMs, this.#inForce(), null);
+  }
+
+  forget(nowMs: number): void {
+    this.#learning = new Learning(this.#settings, {
+      random: this.#random,
+      changes: this.#changes,
+      sequence: this.#learning.lastSequence,
+    });
+    this.#changes.because('the operator had it forget');
+    this.#changes.compare(nowMs, this.#inForce(), null);
+  }
+
+  restoreStarts(nowMs: number, startsAtMs: readonly number[], isComplete: boolean): void {
+    for (const atMs of startsAtMs) this.#operator.started(Math.min(atMs, nowMs), 0);
+    if (!isComplete) this.#operator.fill(nowMs);
+  }
+
+  requestRate(nowMs: number): RequestRate | null {
+    const { learned, requests } = this.#learning;
+    const { rpm } = this.#settings.rate;
+    const limit = lowest(rpm, toRpm(learned.perSecond), requests.perMinute(nowMs));
+    return limit === null ? null : { limit, remaining: this.#startsFree(nowMs) ?? limit };
+  }
+
+  #startsFree(nowMs: number): number | null {
+    const { learned, requests } = this.#learning;
+    return lowest(
+      this.#operator.startsFree(nowMs),
+      requests.remaining(nowMs),
+      learned.startsFree(nowMs),
+    );
+  }
+
+  status(nowMs: number): GovernorStatus {
+    const { level, learned, requests, tokens, pause, scout, gradient } = this.#learning;
+    const { concurrency, rate } = this.#settings;
+    const headerRpm = requests.perMinute(nowMs);
+    const learnedRpm = toRpm(learned.perSecond);
+    const explanation = explain({
+      nowMs,
+      mode: concurrency.mode,
+      max: concurrency.max,
+      level: level.value,
+      ceiling: level.ceiling,
+      isTrial: level.isTrial,
+      heldFromMs: level.heldFromMs,
+      probeAtMs: level.probeAtMs,
+      isStrained: !gradient.mayGrow,
+      pause,
+      scout: {
+        sinceMs: scout.sinceMs,
+        nextAtMs: scout.isInFlight ? nowMs : scout.nextAtMs,
+        isQuota: scout.isQuota(nowMs),
+      },
+      exhaustedUntilMs: requests.exhaustedUntilMs(nowMs, 1),
+      learned: { rpm: learnedRpm, sinceMs: learned.changedAtMs, growsAtMs: learned.growsAtMs },
+      headerRpm,
+      operatorRpm: rate.rpm,
+    });
+    return {
+      limit: concurrency.limit,
+      effectiveLimit: this.limit,
+      rpm: lowest(rate.rpm, learnedRpm, headerRpm),
+      tpm: lowest(rate.tpm, tokens?.perMinute(nowMs) ?? null),
+      rpmRemaining: this.#startsFree(nowMs),
+      ceiling: concurrency.mode === 'adaptive' && Number.isFinite(level.ceiling)
+        ? level.ceiling
+        : null,
+      refusedLastHour: this.#refusals.lastHour(nowMs),
+      pausedUntil: nowMs < pause.untilMs ? pause.untilMs : null,
+      trustsHeaders: requests.isTrusted(nowMs),
+      ...explanation,
+    };
+  }
+
+  drainChanges(): readonly Change[] {
+    return this.#changes.drain();
+  }
+
+  save(nowMs: number): Saved {
+    return this.#learning.save(nowMs);
+  }
+
+  #inForce() {
+    const { learned, pause } = this.#learning;
+    return { limit: this.limit, perSecond: learned.perSecond, pausedUntilMs: pause.untilMs };
+  }
+}
+
+function toRpm(perSecond: number | null): number | null {
+  return perSecond === null ? null : perSecond * MINUTE_SECONDS;
+}
+
+function lowest(...rates: readonly (number | null)[]): number | null {
+  const set = rates.filter((rate) => rate !== null);
+  return set.length === 0 ? null : Math.max(0, Math.min(...set));
+}

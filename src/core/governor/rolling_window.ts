@@ -1,0 +1,130 @@
+/**
+ * At most `capacity` units (starts, or LLM tokens) in any rolling minute. Units are kept as entries
+ * of an instant and an amount; with a grain, what is taken within one grain shares an entry and
+ * counts from its last instant, so memory is bounded and the error is always on the side of fewer.
+ * Without a grain (small capacities) the window is exact.
+ */
+const WINDOW_MS = 60_000;
+const EXACT_CAPACITY_MAX = 120;
+const START_GRAIN_MS = 500;
+const TOKEN_GRAIN_MS = 2000;
+/** Of an entry: its instant, and its amount. */
+const FIELDS = 2;
+
+export type WindowUnit = 'starts' | 'tokens';
+
+export class RollingWindow {
+  readonly capacity: number;
+  readonly #grainMs: number;
+  /** A ring of entries; instants are relative to the base, so that they fit 32 bits. */
+  readonly #entries: Uint32Array;
+  #baseMs = 0;
+  #head = 0;
+  #length = 0;
+  #used = 0;
+  #newestFromMs = -Infinity;
+
+  constructor(capacity: number, unit: WindowUnit, entriesMin = 0) {
+    this.capacity = capacity;
+    const isExact = unit === 'starts' && capacity <= EXACT_CAPACITY_MAX;
+    this.#grainMs = isExact ? 0 : unit === 'starts' ? START_GRAIN_MS : TOKEN_GRAIN_MS;
+    const entries = isExact ? capacity + 1 : WINDOW_MS / this.#grainMs + 2;
+    this.#entries = new Uint32Array(Math.max(entries, entriesMin) * FIELDS);
+  }
+
+  /** Units that are free now. */
+  free(nowMs: number): number {
+    this.#expire(nowMs);
+    return Math.max(0, this.capacity - this.#used);
+  }
+
+  /**
+   * The earliest instant at which `amount` more units fit once `ahead` units were taken as early
+   * as they could be. An amount above the capacity fits where the window is empty. Asks only.
+   */
+  opensAtMs(nowMs: number, amount: number, ahead: number): number {
+    const { capacity } = this;
+    let expired = 0;
+    let used = this.#used;
+    while (expired < this.#length && this.#atMs(expired) <= nowMs - WINDOW_MS) {
+      used -= this.#amount(expired);
+      expired += 1;
+    }
+    const last = ahead + Math.min(amount, capacity) - 1;
+    const cycles = Math.floor(last / capacity);
+    const place = used + (last % capacity) - capacity;
+    if (place < 0) return nowMs + cycles * WINDOW_MS;
+    return this.#instantOf(place, expired) + (cycles + 1) * WINDOW_MS;
+  }
+
+  take(nowMs: number, amount: number): void {
+    if (amount <= 0) return;
+    this.#expire(nowMs);
+    if (this.#length === 0) this.#baseMs = nowMs;
+    this.#used += amount;
+    const isSame = this.#length > 0 && nowMs - this.#newestFromMs <= this.#grainMs;
+    const isFull = this.#length * FIELDS === this.#entries.length;
+    if (!isSame && !isFull) {
+      this.#length += 1;
+      this.#newestFromMs = nowMs;
+      this.#entries[this.#place(this.#length - 1) + 1] = 0;
+    }
+    const place = this.#place(this.#length - 1);
+    this.#entries[place] = nowMs - this.#baseMs;
+    this.#entries[place + 1] = this.#entries[place + 1]! + amount;
+  }
+
+  /** Gives back units that were taken at `takenAtMs` and not used, where they still count. */
+  giveBack(nowMs: number, takenAtMs: number, amount: number): void {
+    this.#expire(nowMs);
+    for (let index = 0; index < this.#length; index += 1) {
+      if (this.#atMs(index) < takenAtMs) continue;
+      const given = Math.min(amount, this.#amount(index));
+      this.#entries[this.#place(index) + 1] = this.#amount(index) - given;
+      this.#used -= given;
+      return;
+    }
+  }
+
+  /** The same entries under another capacity. */
+  resized(nowMs: number, capacity: number, unit: WindowUnit): RollingWindow {
+    this.#expire(nowMs);
+    const next = new RollingWindow(capacity, unit, this.#length);
+    for (let index = 0; index < this.#length; index += 1) {
+      next.take(this.#atMs(index), this.#amount(index));
+    }
+    return next;
+  }
+
+  /** The instant of the unit at `place`, counted from the entry `first`. */
+  #instantOf(place: number, first: number): number {
+    let passed = 0;
+    let index = first;
+    for (; index < this.#length - 1; index += 1) {
+      passed += this.#amount(index);
+      if (passed > place) break;
+    }
+    return this.#atMs(index);
+  }
+
+  #place(index: number): number {
+    const place = this.#head + index * FIELDS;
+    return place < this.#entries.length ? place : place - this.#entries.length;
+  }
+
+  #atMs(index: number): number {
+    return this.#entries[this.#place(index)]! + this.#baseMs;
+  }
+
+  #amount(index: number): number {
+    return this.#entries[this.#place(index) + 1]!;
+  }
+
+  #expire(nowMs: number): void {
+    while (this.#length > 0 && this.#atMs(0) <= nowMs - WINDOW_MS) {
+      this.#used -= this.#amount(0);
+      this.#head = this.#place(1);
+      this.#length -= 1;
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Keeps what the governors learn: stores it a few times a minute where it changed, with every change
+ * that they made, and gives it back to the next process. What is lost in a crash is the learning of
+ * the last seconds, never a rule.
+ */
+import type { Change, Saved } from '../core/governor/governor.ts';
+import type { ChangeRow, GovernorRow, Store } from '../store/store.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export class GovernorKeeper {
+  readonly #store: Store;
+  readonly #scheduler: Scheduler;
+  /** What was stored last, by pool; pools that are gone are dropped at the next save. */
+  #stored = new Map<string, string>();
+  #unsaved: ChangeRow[] = [];
+
+  constructor(store: Store, scheduler: Scheduler) {
+    this.#store = store;
+    this.#scheduler = scheduler;
+  }
+
+  /** Stores what is new since the last call; what fails is stored by the next. */
+  async save(): Promise<void> {
+    const { clock, pools } = this.#scheduler;
+    const nowMs = clock.nowMs();
+    const rows: GovernorRow[] = [];
+    const seen = new Map<string, string>();
+    for (const { name, governor } of pools.values()) {
+      for (const change of governor.drainChanges()) {
+        this.#unsaved.push(changeRow(name, change, clock.shiftMs));
+      }
+      const saved = shifted(governor.save(nowMs), clock.shiftMs);
+      const learned = JSON.stringify({ ...saved, atMs: 0 });
+      seen.set(name, learned);
+      if (this.#stored.get(name) !== learned) {
+        rows.push({ pool: name, saved: JSON.stringify(saved) });
+      }
+    }
+    const changes = this.#unsaved.filter(({ pool }) => pools.has(pool));
+    if (rows.length > 0 || changes.length > 0) await this.#store.saveGovernors(rows, changes);
+    this.#unsaved = [];
+    this.#stored = seen;
+  }
+}
+
+/** What an earlier process saved. Its epoch instants are the core's at a start. */
+export function savedOf(text: string): Saved {
+  return JSON.parse(text) as Saved;
+}
+
+/** With epoch instants, so that they mean the same to the next process. */
+function shifted(saved: Saved, shiftMs: number): Saved {
+  const { pausedUntilMs } = saved;
+  return {
+    ...saved,
+    atMs: saved.atMs + shiftMs,
+    pausedUntilMs: pausedUntilMs === null ? null : pausedUntilMs + shiftMs,
+  };
+}
+
+function changeRow(pool: string, change: Change, shiftMs: number): ChangeRow {
+  const { atMs, ...rest } = change;
+  return { pool, at: atMs + shiftMs, ...rest };
+}

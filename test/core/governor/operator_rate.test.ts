@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Driver, settings, T0 } from './fixtures.ts';
+
+const WIDE = { mode: 'fixed', limit: 100_000 } as const;
+
+describe('operator rpm', () => {
+  test('1000 waiters on 60 a minute: opening tells each the exact instant it will start', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { rpm: 60 } });
+    for (let count = 0; count < 25; count += 1) {
+      driver.start();
+      driver.nowMs += 40;
+    }
+    const told = Array.from({ length: 1000 }, (_, ahead) => driver.opensAtMs(ahead));
+    const happened: number[] = [];
+    for (let count = 0; count < 1000; count += 1) {
+      driver.nowMs = driver.opensAtMs();
+      happened.push(driver.nowMs);
+      driver.start();
+    }
+    expect(happened).toEqual(told);
+    expect(told[0]).toBe(T0 + 1000);
+    expect(told[35]).toBe(T0 + 60_000);
+    expect(told.at(-1)!).toBeGreaterThan(T0 + 15 * 60_000);
+  });
+
+  test('1000 waiters with a burst of 5: exact too, a start a second', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { rpm: 60, burst: 5 } });
+    const told = Array.from({ length: 1000 }, (_, ahead) => driver.opensAtMs(ahead));
+    const happened: number[] = [];
+    for (let count = 0; count < 1000; count += 1) {
+      driver.nowMs = driver.opensAtMs();
+      happened.push(driver.nowMs);
+      driver.start();
+    }
+    expect(happened).toEqual(told);
+    expect(told.slice(0, 7)).toEqual([0, 0, 0, 0, 0, 1000, 2000].map((ms) => T0 + ms));
+    expect(told[60]).toBe(T0 + 60_000);
+  });
+
+  test('no instant of refilling lets two loads through: 60 at 59 s close the gate until 119 s', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { rpm: 60 } });
+    driver.nowMs = T0 + 59_000;
+    for (let count = 0; count < 60; count += 1) driver.start();
+    driver.nowMs = T0 + 60_500;
+    expect(driver.isOpen()).toBe(false);
+    expect(driver.opensAtMs()).toBe(T0 + 119_000);
+  });
+
+  test('opening takes nothing: asking a hundred times leaves the rate as it was', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { rpm: 3 } });
+    for (let count = 0; count < 100; count += 1) driver.opensAtMs(count);
+    expect(driver.governor.status(T0).rpmRemaining).toBe(3);
+  });
+
+  test('restoreStarts counts the starts of the last minute after a restart', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { rpm: 3 } });
+    driver.governor.restoreStarts(T0, [T0 - 70_000, T0 - 50_000, T0 - 10_000], true);
+    expect(driver.governor.status(T0).rpmRemaining).toBe(1);
+    driver.start();
+    expect(driver.opensAtMs()).toBe(T0 + 10_000);
+  });
+
+  test('restoreStarts counts the window as full where starts left no rows', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { rpm: 3 } });
+    driver.governor.restoreStarts(T0, [T0 - 50_000], false);
+    expect(driver.governor.status(T0).rpmRemaining).toBe(0);
+    expect(driver.opensAtMs()).toBe(T0 + 10_000);
+    driver.nowMs = T0 + 10_000;
+    driver.start();
+    expect(driver.opensAtMs()).toBe(T0 + 60_000);
+  });
+
+  test('configure applies another rpm at once and keeps what was started', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { rpm: 10 } });
+    for (let count = 0; count < 5; count += 1) driver.start();
+    driver.governor.configure(T0, settings({ concurrency: WIDE, rate: { rpm: 5 } }));
+    expect(driver.isOpen()).toBe(false);
+    driver.governor.configure(T0, settings({ concurrency: WIDE }));
+    expect(driver.isOpen()).toBe(true);
+  });
+
+  test('any small rpm and burst: what opening tells of the waiters comes true', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100 }),
+        fc.option(fc.integer({ min: 1, max: 50 })),
+        fc.array(fc.integer({ min: 0, max: 2000 }), { maxLength: 40 }),
+        (rpm, burst, gaps) => {
+          const driver = new Driver({ concurrency: WIDE, rate: { rpm, burst } });
+          for (const gapMs of gaps) {
+            driver.nowMs += gapMs;
+            if (driver.isOpen()) driver.start();
+          }
+          const told = Array.from({ length: 150 }, (_, ahead) => driver.opensAtMs(ahead));
+          for (const atMs of told) {
+            expect(driver.opensAtMs()).toBe(atMs);
+            driver.nowMs = atMs;
+            driver.start();
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('any rpm, burst and traffic: never more than rpm starts in a rolling minute', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 300 }),
+        fc.option(fc.integer({ min: 1, max: 50 })),
+        fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 30, maxLength: 150 }),
+        (rpm, burst, gaps) => {
+          const driver = new Driver({ concurrency: WIDE, rate: { rpm, burst } });
+          const starts: number[] = [];
+          for (const gapMs of gaps) {
+            driver.nowMs += gapMs;
+            for (let tries = 0; tries < 15 && driver.isOpen(); tries += 1) {
+              driver.start();
+              starts.push(driver.nowMs);
+            }
+          }
+          for (let index = rpm; index < starts.length; index += 1) {
+            expect(starts[index]! - starts[index - rpm]!).toBeGreaterThanOrEqual(60_000);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('operator tpm', () => {
+  test('tokens are reserved at the start and settled at the end', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
+    const first = driver.start(900);
+    expect(driver.isOpen(200)).toBe(false);
+    expect(driver.isOpen(0)).toBe(true);
+    driver.nowMs += 5000;
+    driver.end(first, { kind: 'ok', tokens: 300 });
+    expect(driver.isOpen(700)).toBe(true);
+    expect(driver.isOpen(701)).toBe(false);
+  });
+
+  test('more used than reserved counts as well', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
+    driver.end(driver.start(100), { kind: 'ok', tokens: 1000 });
+    expect(driver.isOpen(1)).toBe(false);
+  });
+
+  test('a wait for tokens is not firm: settling may end it earlier', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
+    driver.start(1000);
+    expect(driver.governor.opening(T0, 10, 0)).toMatchObject({ kind: 'shut', isFirm: false });
+  });
+});

@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { GovernorSettings, Start } from '../../../src/core/governor/governor.ts';
+import { makeGovernor } from '../../../src/core/governor/governors.ts';
+import type { Outcome, OutcomeKind, RateReading } from '../../../src/core/outcome.ts';
+import { settings, T0 } from './fixtures.ts';
+
+const numbers = fc.integer({ min: 0, max: 100_000 });
+const reading: fc.Arbitrary<RateReading> = fc.record({
+  limit: fc.integer({ min: 1, max: 10_000 }),
+  remaining: numbers,
+  resetMs: fc.integer({ min: 0, max: 90_000_000 }),
+  tokenLimit: fc.integer({ min: 1, max: 10_000 }),
+  tokenRemaining: numbers,
+  tokenResetMs: numbers,
+  scope: fc.constantFrom('concurrent', 'requests', ''),
+}, { requiredKeys: [] });
+
+const outcome: fc.Arbitrary<Outcome> = fc.record({
+  kind: fc.constantFrom<OutcomeKind[]>('ok', 'ok', 'throttled', 'failed', 'lapsed', 'unknown'),
+  reading,
+  retryAfterMs: fc.integer({ min: 0, max: 10_000_000 }),
+  tokens: numbers,
+  firstByteMs: fc.integer({ min: 1, max: 60_000 }),
+}, { requiredKeys: ['kind'] });
+
+const step = fc.record({
+  waitMs: fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 0, max: 100_000 })),
+  starts: fc.integer({ min: 0, max: 12 }),
+  ends: fc.array(outcome, { maxLength: 12 }),
+});
+
+const world = fc.record({
+  mode: fc.constantFrom<GovernorSettings['concurrency']['mode'][]>('fixed', 'adaptive'),
+  min: fc.integer({ min: 1, max: 4 }),
+  limit: fc.integer({ min: 4, max: 10 }),
+  max: fc.integer({ min: 10, max: 40 }),
+  rpm: fc.option(fc.integer({ min: 1, max: 300 })),
+  tpm: fc.option(fc.integer({ min: 1, max: 100_000 })),
+  burst: fc.option(fc.integer({ min: 1, max: 20 })),
+  kind: fc.constantFrom<GovernorSettings['rate']['kind'][]>('auto', 'concurrency', 'rate'),
+  learn: fc.boolean(),
+  steps: fc.array(step, { maxLength: 60 }),
+});
+
+describe('a governor under any traffic', () => {
+  test('stays within its bounds, opens again, says nothing that is not a number', () => {
+    fc.assert(
+      fc.property(world, ({ steps, mode, min, limit, max, ...rate }) => {
+        const governor = makeGovernor(
+          settings({ concurrency: { mode, min, limit, max }, rate }),
+          { nowMs: T0, random: () => 0.5 },
+        );
+        const starts: number[] = [];
+        const running: Start[] = [];
+        let nowMs = T0;
+        let sequence = 0;
+        for (const { waitMs, starts: wanted, ends } of steps) {
+          nowMs += waitMs;
+          if (governor.dueAtMs <= nowMs) governor.advance(nowMs);
+          for (let count = 0; count < wanted && running.length < governor.limit; count += 1) {
+            const opening = governor.opening(nowMs, 10, 0);
+            if (opening.kind === 'shut') {
+              expect(opening.atMs).toBeGreaterThan(nowMs);
+              expect(Number.isInteger(opening.atMs)).toBe(true);
+              break;
+            }
+            const start = {
+              sequence: ++sequence,
+              inFlight: running.length + 1,
+              atMs: nowMs,
+              tokens: 10,
+            };
+            governor.started(nowMs, start);
+            running.push(start);
+            starts.push(nowMs);
+          }
+          for (const end of ends) {
+            const start = running.shift();
+            if (start) governor.ended(nowMs, start, end);
+          }
+          expect(governor.limit).toBeGreaterThanOrEqual(mode === 'fixed' ? limit : min);
+          expect(governor.limit).toBeLessThanOrEqual(mode === 'fixed' ? limit : max);
+          expect(Number.isInteger(governor.limit)).toBe(true);
+          const told = JSON.stringify([governor.status(nowMs), governor.save(nowMs)]);
+          expect(told).not.toMatch(/NaN|Infinity/);
+          for (const value of Object.values(governor.status(nowMs))) {
+            if (typeof value === 'number') expect(Number.isFinite(value)).toBe(true);
+          }
+        }
+        if (rate.rpm !== null) expectNeverOver(starts, rate.rpm);
+        // Whatever was learned, it ends: a day later a start may go, or may within minutes.
+        const laterMs = nowMs + 90_000_000;
+        const opening = governor.opening(laterMs, 0, 0);
+        if (opening.kind === 'shut') expect(opening.atMs - laterMs).toBeLessThanOrEqual(300_000);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('opening agrees with itself: at the instant it tells, it is open', () => {
+    fc.assert(
+      fc.property(world, ({ steps, mode, min, limit, max, ...rate }) => {
+        const governor = makeGovernor(
+          settings({ concurrency: { mode, min, limit, max }, rate }),
+          { nowMs: T0, random: () => 0.5 },
+        );
+        let nowMs = T0;
+        let sequence = 0;
+        for (const { waitMs, ends } of steps) {
+          nowMs += waitMs;
+          for (let tries = 0; tries < 5; tries += 1) {
+            const opening = governor.opening(nowMs, 0, 0);
+            if (opening.kind === 'open') break;
+            nowMs = opening.atMs;
+            expect(tries).toBeLessThan(4);
+          }
+          const start = { sequence: ++sequence, inFlight: 1, atMs: nowMs, tokens: 0 };
+          governor.started(nowMs, start);
+          for (const end of ends.slice(0, 1)) governor.ended(nowMs + 10, start, end);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('the same calls give the same state', () => {
+    fc.assert(
+      fc.property(world, ({ steps, mode, min, limit, max, ...rate }) => {
+        const make = () =>
+          makeGovernor(settings({ concurrency: { mode, min, limit, max }, rate }), {
+            nowMs: T0,
+            random: () => 0.3,
+          });
+        const [left, right] = [make(), make()];
+        let nowMs = T0;
+        let sequence = 0;
+        for (const { waitMs, ends } of steps) {
+          nowMs += waitMs;
+          for (const end of ends) {
+            const start = { sequence: ++sequence, inFlight: 2, atMs: nowMs, tokens: 1 };
+            for (const governor of [left, right]) {
+              governor.started(nowMs, start);
+              governor.ended(nowMs + 5, start, end);
+            }
+          }
+        }
+        expect(left.status(nowMs)).toEqual(right.status(nowMs));
+        expect(left.drainChanges()).toEqual(right.drainChanges());
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+function expectNeverOver(starts: readonly number[], rpm: number): void {
+  for (let index = rpm; index < starts.length; index += 1) {
+    expect(starts[index]! - starts[index - rpm]!).toBeGreaterThanOrEqual(60_000);
+  }
+}

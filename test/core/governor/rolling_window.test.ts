@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { RollingWindow } from '../../../src/core/governor/rolling_window.ts';
+import { T0 } from './fixtures.ts';
+
+describe('RollingWindow', () => {
+  test('opensAtMs is now while units are free, then when the oldest leaves', () => {
+    const window = new RollingWindow(2, 'starts');
+    window.take(T0, 1);
+    expect(window.opensAtMs(T0 + 10, 1, 0)).toBe(T0 + 10);
+    window.take(T0 + 10, 1);
+    expect(window.opensAtMs(T0 + 20, 1, 0)).toBe(T0 + 60_000);
+    expect(window.opensAtMs(T0 + 20, 1, 1)).toBe(T0 + 60_010);
+    expect(window.free(T0 + 59_999)).toBe(0);
+    expect(window.free(T0 + 60_000)).toBe(1);
+  });
+
+  test('opensAtMs changes nothing, however far ahead it asks', () => {
+    const window = new RollingWindow(2, 'starts');
+    window.take(T0, 2);
+    window.opensAtMs(T0 + 70_000, 1, 0);
+    expect(window.free(T0 + 1)).toBe(0);
+  });
+
+  test('opensAtMs of an amount above the capacity waits for an empty window', () => {
+    const window = new RollingWindow(100, 'tokens');
+    window.take(T0, 1);
+    expect(window.opensAtMs(T0 + 5, 500, 0)).toBe(T0 + 60_000);
+    expect(window.opensAtMs(T0 + 60_000, 500, 0)).toBe(T0 + 60_000);
+  });
+
+  test('giveBack frees what was not used, but not once it no longer counts', () => {
+    const window = new RollingWindow(100, 'tokens');
+    window.take(T0, 80);
+    window.giveBack(T0 + 1000, T0, 50);
+    expect(window.free(T0 + 1000)).toBe(70);
+    window.giveBack(T0 + 61_000, T0, 30);
+    expect(window.free(T0 + 61_000)).toBe(100);
+  });
+
+  test('resized keeps what was taken', () => {
+    const window = new RollingWindow(5, 'starts');
+    for (let index = 0; index < 5; index += 1) window.take(T0 + index, 1);
+    const smaller = window.resized(T0 + 10, 2, 'starts');
+    expect(smaller.free(T0 + 10)).toBe(0);
+    expect(smaller.opensAtMs(T0 + 10, 1, 0)).toBe(T0 + 60_003);
+    const larger = window.resized(T0 + 10, 1000, 'starts');
+    expect(larger.free(T0 + 10)).toBe(995);
+  });
+
+  test('take whenever it opens never passes the capacity in any rolling minute', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 400 }),
+        fc.array(fc.integer({ min: 0, max: 4000 }), { minLength: 50, maxLength: 400 }),
+        (capacity, gaps) => {
+          const window = new RollingWindow(capacity, 'starts');
+          const taken: number[] = [];
+          let nowMs = T0;
+          for (const gapMs of gaps) {
+            nowMs += gapMs % 3 === 0 ? 0 : gapMs;
+            for (let tries = 0; tries < 20; tries += 1) {
+              if (window.opensAtMs(nowMs, 1, 0) > nowMs) break;
+              window.take(nowMs, 1);
+              taken.push(nowMs);
+            }
+          }
+          for (let index = capacity; index < taken.length; index += 1) {
+            expect(taken[index]! - taken[index - capacity]!).toBeGreaterThanOrEqual(60_000);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
