@@ -57,9 +57,9 @@ export const key = sqliteTable('key', {
 
 /** The leases that were live at the last fold; what came since is in the journal. */
 export const lease = sqliteTable('lease', {
-  slotId: text('slot_id').primaryKey(),
-  pool: text().notNull(),
-  /** The row as a JSON array, as the journal has it. */
+  /** Of the table alone: growing numbers are appended and found quicker than slot ids. */
+  id: integer().primaryKey(),
+  /** The whole row as JSON. */
   body: text().notNull(),
 });
 
@@ -80,7 +80,7 @@ export const logSegment = sqliteTable('log_segment', {
   atLast: integer('at_last').notNull(),
   /** The outcomes in it, each between bars: `|granted|too_many_requests|`. */
   outcomes: text().notNull(),
-  /** The entries as a JSON array of arrays, oldest first. */
+  /** The entries as JSON, oldest first. */
   entries: text().notNull(),
 }, (table) => [
   index('log_segment_newest').on(table.pool, table.last, table.count, table.atLast),

@@ -31,8 +31,7 @@ CREATE TABLE `key` (
 --> statement-breakpoint
 CREATE INDEX `key_id` ON `key` (`id`);--> statement-breakpoint
 CREATE TABLE `lease` (
-	`slot_id` text PRIMARY KEY NOT NULL,
-	`pool` text NOT NULL,
+	`id` integer PRIMARY KEY NOT NULL,
 	`body` text NOT NULL
 );
 --> statement-breakpoint

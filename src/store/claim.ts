@@ -73,11 +73,11 @@ export async function releaseClaim(connection: Connection): Promise<void> {
   await connection.execute('UPDATE claim SET owner = NULL WHERE epoch = ?1', [connection.epoch]);
 }
 
-/** How many folds were applied, where a fold's answer was lost. */
-export async function readFolds(connection: Connection): Promise<number> {
+/** The marks as they are now, if the claim is still ours. */
+export async function readMarks(connection: Connection): Promise<Claim> {
   const claim = await readClaim(connection);
   if (claim.epoch !== connection.epoch) throw lostError();
-  return claim.folds;
+  return claim;
 }
 
 async function readClaim(connection: Connection): Promise<Claim & ClaimRow> {

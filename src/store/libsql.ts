@@ -4,10 +4,10 @@
  * touch a database before it knows that the database is sound, known and free.
  */
 import { statSync } from 'node:fs';
-import { beatClaim, type Claim, releaseClaim, takeClaim } from './claim.ts';
+import { beatClaim, type Claim, readMarks, releaseClaim, takeClaim } from './claim.ts';
 import { Connection } from './libsql/connection.ts';
 import { createMissing, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
-import { Journal } from './libsql/journal.ts';
+import { deleteLeases, Journal, readLeases } from './libsql/journal.ts';
 import { pruneStep, readLoggedPools, readLogPage } from './libsql/log.ts';
 import { migrateSchema } from './libsql/migrate.ts';
 import * as rows from './libsql/rows.ts';
@@ -82,20 +82,22 @@ export class LibsqlStore implements Store {
   }
 
   async #recover(connection: Connection, claim: Claim, isNew: boolean): Promise<Snapshot> {
-    const stored = await connection.execute('SELECT slot_id FROM lease', []);
-    const slotIds = stored.rows.map((row) => String(row.slot_id));
-    const journal = new Journal(connection, slotIds, claim);
+    const journal = new Journal(connection, await readLeases(connection), claim);
     await journal.replay();
-    await connection.write(['DELETE FROM lease WHERE pool NOT IN (SELECT name FROM pool)']);
-    const leases = await journal.leases();
-    const marks = (await connection.execute('SELECT fence, attempt FROM claim', [])).rows[0];
+    const pools = await rows.readPools(connection);
+    const names = new Set(pools.map(({ name }) => name));
+    const stored = await readLeases(connection);
+    const orphans = stored.filter(({ row }) => !names.has(row.pool));
+    await deleteLeases(connection, orphans.map(({ id }) => id));
+    const leases = stored.map(({ row }) => row).filter(({ pool }) => names.has(pool));
+    const { fence, attempt } = await readMarks(connection);
     this.#opened = { connection, journal };
     return {
-      pools: await rows.readPools(connection),
+      pools,
       keys: await rows.readKeys(connection),
       leases,
-      fence: leases.reduce((most, { fence }) => Math.max(most, fence), Number(marks?.fence ?? 0)),
-      attempt: Number(marks?.attempt ?? 0),
+      fence: leases.reduce((most, lease) => Math.max(most, lease.fence), fence),
+      attempt,
       isNew,
     };
   }
