@@ -23,7 +23,9 @@ export const claim = sqliteTable('claim', {
   logged: integer().notNull(),
   /** How many folds there were. */
   folds: integer().notNull(),
-  /** What `folds` was when the main file last held everything: the write-ahead log builds on it. */
+  /** How many guarded transactions there were. */
+  writes: integer().notNull(),
+  /** What `writes` was when the main file last held everything: the write-ahead log builds on it. */
   base: integer().notNull(),
 }, (table) => [
   check('claim_one_row', sql`${table.id} = 1`),

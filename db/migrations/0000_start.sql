@@ -7,6 +7,7 @@ CREATE TABLE `claim` (
 	`attempt` integer NOT NULL,
 	`logged` integer NOT NULL,
 	`folds` integer NOT NULL,
+	`writes` integer NOT NULL,
 	`base` integer NOT NULL,
 	CONSTRAINT "claim_one_row" CHECK("claim"."id" = 1),
 	CONSTRAINT "claim_epoch" CHECK("claim"."epoch" >= 0)

@@ -35,8 +35,9 @@ export interface ClaimOptions {
 export async function takeClaim(connection: Connection, options: ClaimOptions): Promise<Claim> {
   const { owner, isLocked, sleep } = options;
   await connection.execute(
-    `INSERT OR IGNORE INTO claim (id, epoch, beat, fence, attempt, logged, folds, base)
-     VALUES (1, 0, 0, 0, 0, 0, 0, 0)`,
+    `INSERT OR IGNORE INTO claim
+       (id, epoch, beat, fence, attempt, logged, folds, writes, base)
+     VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0)`,
     [],
   );
   const found = await readClaim(connection);

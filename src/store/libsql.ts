@@ -5,7 +5,7 @@
  */
 import { statSync } from 'node:fs';
 import { beatClaim, type Claim, readMarks, releaseClaim, takeClaim } from './claim.ts';
-import { Connection } from './libsql/connection.ts';
+import { Connection, storeError } from './libsql/connection.ts';
 import { createMissing, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
 import { deleteLeases, Journal, readLeases } from './libsql/journal.ts';
 import { pruneStep, readLoggedPools, readLogPage } from './libsql/log.ts';
@@ -77,7 +77,7 @@ export class LibsqlStore implements Store {
       return await this.#recover(connection, claim, isNew);
     } catch (error) {
       connection.close();
-      throw error;
+      throw storeError(error);
     }
   }
 
@@ -92,6 +92,7 @@ export class LibsqlStore implements Store {
     const leases = stored.map(({ row }) => row).filter(({ pool }) => names.has(pool));
     const { fence, attempt } = await readMarks(connection);
     this.#opened = { connection, journal };
+    await this.#checkpoint();
     return {
       pools,
       keys: await rows.readKeys(connection),
@@ -108,7 +109,10 @@ export class LibsqlStore implements Store {
 
   async fold(): Promise<void> {
     await this.#journal.fold();
-    await this.#checkpoint();
+    const wal = this.#path === null
+      ? undefined
+      : statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
+    if (wal !== undefined && wal.size >= WAL_BYTES) await this.#checkpoint();
   }
 
   savePool(row: PoolRow): Promise<void> {
@@ -170,19 +174,17 @@ export class LibsqlStore implements Store {
   }
 
   /**
-   * Empties a large write-ahead log into the main file. The mark that follows is the new log's
-   * first page, by which a start knows whether log and main file belong together.
+   * Empties the write-ahead log into the main file. The mark that follows is the new log's first
+   * page, by which a start knows whether log and main file belong together.
    */
   async #checkpoint(): Promise<void> {
-    const wal = this.#path === null
-      ? undefined
-      : statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
-    if (wal === undefined || wal.size < WAL_BYTES) return;
     const connection = this.#connection;
+    if (!connection.isFile) return;
     const { rows } = await connection.execute('PRAGMA wal_checkpoint(TRUNCATE)', []);
-    // Somebody reads from the log just now; the next fold tries again.
+    // Where somebody reads from the log just now, a later fold tries again.
     if (rows[0]?.busy !== 0) return;
-    await connection.write(['UPDATE claim SET base = folds']);
+    // This transaction itself is not in the main file, and has been counted by now.
+    await connection.write(['UPDATE claim SET base = writes - 1']);
   }
 
   get #connection(): Connection {

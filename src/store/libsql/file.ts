@@ -23,7 +23,11 @@ const MAGIC = 'SQLite format 3\0';
 /** The path in a `file:` URL, absolute. */
 export function pathOfUrl(url: string): string {
   const [path = ''] = url.replace(/^file:/i, '').split(/[?#]/);
-  return resolve(decodeURIComponent(path.replace(/^\/\/[^/]*/, '')));
+  try {
+    return resolve(decodeURIComponent(path.replace(/^\/\/[^/]*/, '')));
+  } catch (error) {
+    throw storeError(error);
+  }
 }
 
 export function urlOfPath(path: string): string {
@@ -59,8 +63,7 @@ export async function inspectFile(path: string): Promise<void> {
   if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) throw damagedError(path);
   // Byte 18: 2 where a write-ahead log may be. Copies made by VACUUM INTO have 1.
   if (walSize > 0 && header[18] !== 2) throw leftoverError(path);
-  const base = walSize > 0 ? await foldsInMainFile(path) : null;
-  await withReader(path, 'mode=ro', async (client) => {
+  const base = await withReader(path, 'mode=ro', async (client) => {
     const { rows } = await client.execute('PRAGMA quick_check(1)');
     if (rows[0]?.quick_check !== 'ok') {
       throw walSize > 0 ? leftoverError(path) : damagedError(path);
@@ -70,22 +73,25 @@ export async function inspectFile(path: string): Promise<void> {
       ? (await client.execute(HASHES_SQL)).rows.map((row) => String(row.hash))
       : [];
     missingMigrations({ tables, hashes }, path);
-    if (base === null || hashes.length === 0) return;
-    const claim = (await client.execute('SELECT base FROM claim')).rows[0];
-    if (claim !== undefined && Number(claim.base) > base) throw leftoverError(path);
+    if (walSize === 0 || hashes.length === 0) return 0;
+    return Number((await client.execute('SELECT base FROM claim')).rows[0]?.base ?? 0);
   });
+  if (base > 0 && await writesInMainFile(path) < base) throw leftoverError(path);
 }
 
-/** How many folds the main file holds, its write-ahead log left aside; null where it cannot say. */
-async function foldsInMainFile(path: string): Promise<number | null> {
+/**
+ * How many transactions the main file holds, its write-ahead log left aside. Only a checkpoint
+ * writes the main file, and from then on it holds at least the base of the log that follows.
+ */
+async function writesInMainFile(path: string): Promise<number> {
   try {
     return await withReader(path, 'immutable=1', async (client) => {
-      const row = (await client.execute('SELECT folds FROM claim')).rows[0];
-      return row === undefined ? null : Number(row.folds);
+      const row = (await client.execute('SELECT writes FROM claim')).rows[0];
+      return Number(row?.writes ?? 0);
     });
   } catch {
-    // A checkpoint that a crash cut short leaves the main file like that; the log mends it.
-    return null;
+    // A checkpoint that a crash cut short may leave the main file like that; the log mends it.
+    return Infinity;
   }
 }
 
