@@ -23,7 +23,7 @@ export const claim = sqliteTable('claim', {
   logged: integer().notNull(),
   /** How many folds there were. */
   folds: integer().notNull(),
-  /** How many guarded transactions there were. */
+  /** How many claims and guarded transactions there were. */
   writes: integer().notNull(),
   /** What `writes` was when the main file last held everything: the write-ahead log builds on it. */
   base: integer().notNull(),

@@ -51,7 +51,8 @@ export async function takeClaim(connection: Connection, options: ClaimOptions): 
   }
   // Conditional on the epoch, so that of two starters that both waited only one takes it.
   const taken = await connection.execute(
-    'UPDATE claim SET epoch = epoch + 1, owner = ?1, beat = beat + 1 WHERE epoch = ?2',
+    `UPDATE claim SET epoch = epoch + 1, owner = ?1, beat = beat + 1, writes = writes + 1
+     WHERE epoch = ?2`,
     [owner, found.epoch],
   );
   if (taken.rowsAffected !== 1) throw ownedError();

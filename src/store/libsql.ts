@@ -6,7 +6,7 @@
 import { statSync } from 'node:fs';
 import { beatClaim, type Claim, readMarks, releaseClaim, takeClaim } from './claim.ts';
 import { Connection, storeError } from './libsql/connection.ts';
-import { createMissing, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
+import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
 import { deleteLeases, Journal, readLeases } from './libsql/journal.ts';
 import { pruneStep, readLoggedPools, readLogPage } from './libsql/log.ts';
 import { migrateSchema } from './libsql/migrate.ts';
@@ -56,11 +56,12 @@ export class LibsqlStore implements Store {
     const path = this.#path;
     const isLocked = path !== null && lock !== undefined;
     if (path !== null) {
-      createMissing(path);
+      createFolder(path);
       if (isLocked && !await lock(`${path}-lock`)) {
         throw new StoreError('owned', `Another server is running on the database ${path}.`);
       }
       await inspectFile(path);
+      createFile(path);
     }
     const connection = new Connection({
       url: path === null ? url : urlOfPath(path),

@@ -88,6 +88,14 @@ export function libsqlAt(path: string, more: Partial<LibsqlOptions> = {}): Libsq
   return unlockedAt(path, { lock: () => Promise.resolve(true), ...more });
 }
 
+/** An open store with the pool `a`. */
+export async function opened(path: string): Promise<LibsqlStore> {
+  const store = libsqlAt(path);
+  await store.open();
+  await store.savePool(pool('a'));
+  return store;
+}
+
 /** A store that knows of other owners by their beat alone. */
 export function unlockedAt(path: string, more: Partial<LibsqlOptions> = {}): LibsqlStore {
   return new LibsqlStore({

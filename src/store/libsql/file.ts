@@ -13,7 +13,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Client, createClient } from '@libsql/client';
+import { type Client, createClient, LibsqlError } from '@libsql/client';
 import { StoreError } from '../store.ts';
 import { storeError } from './connection.ts';
 import { HASHES_SQL, missingMigrations, TABLES_SQL } from './migrate.ts';
@@ -38,10 +38,18 @@ function encodePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }
 
-/** Creates the folder and an empty file where they are missing, closed to other users. */
-export function createMissing(path: string): void {
+/** Creates the folder where it is missing, closed to other users. */
+export function createFolder(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw storeError(error);
+  }
+}
+
+/** Creates an empty file where it is missing, closed to other users. */
+export function createFile(path: string): void {
+  try {
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
     throw storeError(error);
@@ -63,7 +71,11 @@ export async function inspectFile(path: string): Promise<void> {
   if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) throw damagedError(path);
   // Byte 18: 2 where a write-ahead log may be. Copies made by VACUUM INTO have 1.
   if (walSize > 0 && header[18] !== 2) throw leftoverError(path);
-  const base = await withReader(path, 'mode=ro', async (client) => {
+  // A crash in the first moments of a new file: SQLite takes those back when it opens the file.
+  if (sizeOf(`${path}-journal`) > 0) return;
+  // Reading a database with a log needs the log's files; without them not one may appear.
+  const mode = existsSync(`${path}-wal`) ? 'mode=ro' : 'immutable=1';
+  const base = await withReader(path, mode, async (client) => {
     const { rows } = await client.execute('PRAGMA quick_check(1)');
     if (rows[0]?.quick_check !== 'ok') {
       throw walSize > 0 ? leftoverError(path) : damagedError(path);
@@ -107,12 +119,18 @@ async function withReader<T>(
     client = createClient({ url: `file:${encodeURIComponent(uri)}`, concurrency: 1 });
     return await read(client);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') throw damagedError(path, error);
+    if (isDamage(error)) throw damagedError(path, error);
     throw storeError(error);
   } finally {
     client?.close();
   }
+}
+
+function isDamage(error: unknown): boolean {
+  if (!(error instanceof LibsqlError)) return false;
+  const { code, extendedCode } = error;
+  return code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB' ||
+    extendedCode === 'SQLITE_IOERR_SHORT_READ';
 }
 
 function sizeOf(path: string): number {
