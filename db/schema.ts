@@ -11,6 +11,8 @@ export const claim = sqliteTable('claim', {
   id: integer().primaryKey(),
   /** Grows with every start. Every write is conditional on it; the guard of a batch sets -1. */
   epoch: integer().notNull(),
+  /** The id of the first owner: by it this database is told from any other. */
+  origin: text().notNull(),
   /** The owner's id while it runs; null once it gave the claim back. */
   owner: text(),
   /** Changes while the owner lives. */

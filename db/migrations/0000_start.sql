@@ -1,6 +1,7 @@
 CREATE TABLE `claim` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`epoch` integer NOT NULL,
+	`origin` text NOT NULL,
 	`owner` text,
 	`beat` integer NOT NULL,
 	`fence` integer NOT NULL,

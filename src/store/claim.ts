@@ -36,9 +36,9 @@ export async function takeClaim(connection: Connection, options: ClaimOptions): 
   const { owner, isLocked, sleep } = options;
   await connection.execute(
     `INSERT OR IGNORE INTO claim
-       (id, epoch, beat, fence, attempt, logged, folds, writes, base)
-     VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0)`,
-    [],
+       (id, epoch, origin, beat, fence, attempt, logged, folds, writes, base)
+     VALUES (1, 0, ?1, 0, 0, 0, 0, 0, 0, 0)`,
+    [owner],
   );
   const found = await readClaim(connection);
   if (!isLocked && found.owner !== null) {

@@ -128,6 +128,24 @@ describe('a backup beside a write-ahead log of another time', () => {
     expect(await slotIds(libsqlAt(alone))).toHaveLength(300);
   });
 
+  test('of a later run, or of another database, is refused', async () => {
+    const left = await killed();
+    const later = join(folder(), 'a.db');
+    copyFileSync(left, later);
+    copyFileSync(`${left}-wal`, `${later}-wal`);
+    for (let n = 0; n < 4; n += 1) await (await opened(later)).close();
+    copyFileSync(later, left);
+    expect((await refusal(left)).message).toContain(`${left}-wal`);
+
+    const other = join(folder(), 'a.db');
+    const store = libsqlAt(other, { owner: 'o9' });
+    await store.open();
+    await store.close();
+    const mixed = await killed();
+    copyFileSync(other, mixed);
+    expect((await refusal(mixed)).message).toContain(`${mixed}-wal`);
+  });
+
   test('made with VACUUM INTO while it ran is refused', async () => {
     const path = join(folder(), 'a.db');
     const store = await opened(path);

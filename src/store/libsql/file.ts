@@ -73,9 +73,10 @@ export async function inspectFile(path: string): Promise<void> {
   if (walSize > 0 && header[18] !== 2) throw leftoverError(path);
   // A crash in the first moments of a new file: SQLite takes those back when it opens the file.
   if (sizeOf(`${path}-journal`) > 0) return;
+  const before = walSize > 0 ? await marksInMainFile(path) : null;
   // Reading a database with a log needs the log's files; without them not one may appear.
   const mode = existsSync(`${path}-wal`) ? 'mode=ro' : 'immutable=1';
-  const base = await withReader(path, mode, async (client) => {
+  const marks = await withReader(path, mode, async (client) => {
     const { rows } = await client.execute('PRAGMA quick_check(1)');
     if (rows[0]?.quick_check !== 'ok') {
       throw walSize > 0 ? leftoverError(path) : damagedError(path);
@@ -85,25 +86,38 @@ export async function inspectFile(path: string): Promise<void> {
       ? (await client.execute(HASHES_SQL)).rows.map((row) => String(row.hash))
       : [];
     missingMigrations({ tables, hashes }, path);
-    if (walSize === 0 || hashes.length === 0) return 0;
-    return Number((await client.execute('SELECT base FROM claim')).rows[0]?.base ?? 0);
+    return hashes.length === 0 ? null : await readMarks(client);
   });
-  if (base > 0 && await writesInMainFile(path) < base) throw leftoverError(path);
+  // A living owner may checkpoint meanwhile, so the main file is read on either side.
+  const after = walSize > 0 ? await marksInMainFile(path) : null;
+  if (before === null || marks === null || after === null) return;
+  const isOfItsTime = before.writes <= marks.writes && marks.base <= after.writes;
+  if (before.origin !== marks.origin || !isOfItsTime) throw leftoverError(path);
 }
 
 /**
- * How many transactions the main file holds, its write-ahead log left aside. Only a checkpoint
- * writes the main file, and from then on it holds at least the base of the log that follows.
+ * By these the log beside a main file is known for its own. Only a checkpoint writes the main
+ * file: it never holds more transactions than the log, nor fewer than the log builds on.
  */
-async function writesInMainFile(path: string): Promise<number> {
+interface Marks {
+  readonly origin: string;
+  readonly writes: number;
+  readonly base: number;
+}
+
+async function readMarks(client: Client): Promise<Marks | null> {
+  const row = (await client.execute('SELECT origin, writes, base FROM claim')).rows[0];
+  if (row === undefined) return null;
+  return { origin: String(row.origin), writes: Number(row.writes), base: Number(row.base) };
+}
+
+/** The marks in the main file, its write-ahead log left aside; null where it has none yet. */
+async function marksInMainFile(path: string): Promise<Marks | null> {
   try {
-    return await withReader(path, 'immutable=1', async (client) => {
-      const row = (await client.execute('SELECT writes FROM claim')).rows[0];
-      return Number(row?.writes ?? 0);
-    });
+    return await withReader(path, 'immutable=1', readMarks);
   } catch {
     // A checkpoint that a crash cut short may leave the main file like that; the log mends it.
-    return Infinity;
+    return null;
   }
 }
 
