@@ -19,6 +19,8 @@ export const claim = sqliteTable('claim', {
   id: integer().primaryKey(),
   /** Grows with every start. Every write is conditional on it; the guard of a batch sets -1. */
   epoch: integer().notNull(),
+  /** The id of the first owner: by it this database is told from any other. */
+  origin: text().notNull(),
   /** The owner's id while it runs; null once it gave the claim back. */
   owner: text(),
   /** Changes while the owner lives. */
@@ -31,7 +33,9 @@ export const claim = sqliteTable('claim', {
   logged: integer().notNull(),
   /** How many folds there were. */
   folds: integer().notNull(),
-  /** What `folds` was when the main file last held everything: the write-ahead log builds on it. */
+  /** How many claims and guarded transactions there were. */
+  writes: integer().notNull(),
+  /** What `writes` was when the main file last held everything: the write-ahead log builds on it. */
   base: integer().notNull(),
 }, (table) => [
   check('claim_one_row', sql`${table.id} = 1`),
@@ -83,9 +87,9 @@ export const governorChange = sqliteTable('governor_change', {
 
 /** The leases that were live at the last fold; what came since is in the journal. */
 export const lease = sqliteTable('lease', {
-  slotId: text('slot_id').primaryKey(),
-  pool: text().notNull(),
-  /** The row as a JSON array, as the journal has it. */
+  /** Of the table alone: growing numbers are appended and found quicker than slot ids. */
+  id: integer().primaryKey(),
+  /** The whole row as JSON. */
   body: text().notNull(),
 });
 
@@ -106,7 +110,7 @@ export const logSegment = sqliteTable('log_segment', {
   atLast: integer('at_last').notNull(),
   /** The outcomes in it, each between bars: `|granted|too_many_requests|`. */
   outcomes: text().notNull(),
-  /** The entries as a JSON array of arrays, oldest first. */
+  /** The entries as JSON, oldest first. */
   entries: text().notNull(),
 }, (table) => [
   index('log_segment_newest').on(table.pool, table.last, table.count, table.atLast),

@@ -1,12 +1,14 @@
 CREATE TABLE `claim` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`epoch` integer NOT NULL,
+	`origin` text NOT NULL,
 	`owner` text,
 	`beat` integer NOT NULL,
 	`fence` integer NOT NULL,
 	`attempt` integer NOT NULL,
 	`logged` integer NOT NULL,
 	`folds` integer NOT NULL,
+	`writes` integer NOT NULL,
 	`base` integer NOT NULL,
 	CONSTRAINT "claim_one_row" CHECK("claim"."id" = 1),
 	CONSTRAINT "claim_epoch" CHECK("claim"."epoch" >= 0)
@@ -31,8 +33,7 @@ CREATE TABLE `key` (
 --> statement-breakpoint
 CREATE INDEX `key_id` ON `key` (`id`);--> statement-breakpoint
 CREATE TABLE `lease` (
-	`slot_id` text PRIMARY KEY NOT NULL,
-	`pool` text NOT NULL,
+	`id` integer PRIMARY KEY NOT NULL,
 	`body` text NOT NULL
 );
 --> statement-breakpoint

@@ -35,9 +35,10 @@ export interface ClaimOptions {
 export async function takeClaim(connection: Connection, options: ClaimOptions): Promise<Claim> {
   const { owner, isLocked, sleep } = options;
   await connection.execute(
-    `INSERT OR IGNORE INTO claim (id, epoch, beat, fence, attempt, logged, folds, base)
-     VALUES (1, 0, 0, 0, 0, 0, 0, 0)`,
-    [],
+    `INSERT OR IGNORE INTO claim
+       (id, epoch, origin, beat, fence, attempt, logged, folds, writes, base)
+     VALUES (1, 0, ?1, 0, 0, 0, 0, 0, 0, 0)`,
+    [owner],
   );
   const found = await readClaim(connection);
   if (!isLocked && found.owner !== null) {
@@ -50,7 +51,8 @@ export async function takeClaim(connection: Connection, options: ClaimOptions): 
   }
   // Conditional on the epoch, so that of two starters that both waited only one takes it.
   const taken = await connection.execute(
-    'UPDATE claim SET epoch = epoch + 1, owner = ?1, beat = beat + 1 WHERE epoch = ?2',
+    `UPDATE claim SET epoch = epoch + 1, owner = ?1, beat = beat + 1, writes = writes + 1
+     WHERE epoch = ?2`,
     [owner, found.epoch],
   );
   if (taken.rowsAffected !== 1) throw ownedError();
@@ -73,11 +75,11 @@ export async function releaseClaim(connection: Connection): Promise<void> {
   await connection.execute('UPDATE claim SET owner = NULL WHERE epoch = ?1', [connection.epoch]);
 }
 
-/** How many folds were applied, where a fold's answer was lost. */
-export async function readFolds(connection: Connection): Promise<number> {
+/** The marks as they are now, if the claim is still ours. */
+export async function readMarks(connection: Connection): Promise<Claim> {
   const claim = await readClaim(connection);
   if (claim.epoch !== connection.epoch) throw lostError();
-  return claim.folds;
+  return claim;
 }
 
 async function readClaim(connection: Connection): Promise<Claim & ClaimRow> {

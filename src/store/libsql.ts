@@ -4,10 +4,10 @@
  * touch a database before it knows that the database is sound, known and free.
  */
 import { statSync } from 'node:fs';
-import { beatClaim, type Claim, releaseClaim, takeClaim } from './claim.ts';
-import { Connection } from './libsql/connection.ts';
-import { createMissing, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
-import { Journal } from './libsql/journal.ts';
+import { beatClaim, type Claim, readMarks, releaseClaim, takeClaim } from './claim.ts';
+import { Connection, storeError } from './libsql/connection.ts';
+import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
+import { deleteLeases, Journal, readLeases } from './libsql/journal.ts';
 import { pruneStep, readLoggedPools, readLogPage } from './libsql/log.ts';
 import { migrateSchema } from './libsql/migrate.ts';
 import * as rows from './libsql/rows.ts';
@@ -56,11 +56,12 @@ export class LibsqlStore implements Store {
     const path = this.#path;
     const isLocked = path !== null && lock !== undefined;
     if (path !== null) {
-      createMissing(path);
+      createFolder(path);
       if (isLocked && !await lock(`${path}-lock`)) {
         throw new StoreError('owned', `Another server is running on the database ${path}.`);
       }
       await inspectFile(path);
+      createFile(path);
     }
     const connection = new Connection({
       url: path === null ? url : urlOfPath(path),
@@ -77,25 +78,28 @@ export class LibsqlStore implements Store {
       return await this.#recover(connection, claim, isNew);
     } catch (error) {
       connection.close();
-      throw error;
+      throw storeError(error);
     }
   }
 
   async #recover(connection: Connection, claim: Claim, isNew: boolean): Promise<Snapshot> {
-    const stored = await connection.execute('SELECT slot_id FROM lease', []);
-    const slotIds = stored.rows.map((row) => String(row.slot_id));
-    const journal = new Journal(connection, slotIds, claim);
+    const journal = new Journal(connection, await readLeases(connection), claim);
     await journal.replay();
-    await connection.write(['DELETE FROM lease WHERE pool NOT IN (SELECT name FROM pool)']);
-    const leases = await journal.leases();
-    const marks = (await connection.execute('SELECT fence, attempt FROM claim', [])).rows[0];
+    const pools = await rows.readPools(connection);
+    const names = new Set(pools.map(({ name }) => name));
+    const stored = await readLeases(connection);
+    const orphans = stored.filter(({ row }) => !names.has(row.pool));
+    await deleteLeases(connection, orphans.map(({ id }) => id));
+    const leases = stored.map(({ row }) => row).filter(({ pool }) => names.has(pool));
+    const { fence, attempt } = await readMarks(connection);
     this.#opened = { connection, journal };
+    await this.#checkpoint();
     return {
-      pools: await rows.readPools(connection),
+      pools,
       keys: await rows.readKeys(connection),
       leases,
-      fence: leases.reduce((most, { fence }) => Math.max(most, fence), Number(marks?.fence ?? 0)),
-      attempt: Number(marks?.attempt ?? 0),
+      fence: leases.reduce((most, lease) => Math.max(most, lease.fence), fence),
+      attempt,
       isNew,
     };
   }
@@ -106,7 +110,10 @@ export class LibsqlStore implements Store {
 
   async fold(): Promise<void> {
     await this.#journal.fold();
-    await this.#checkpoint();
+    const wal = this.#path === null
+      ? undefined
+      : statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
+    if (wal !== undefined && wal.size >= WAL_BYTES) await this.#checkpoint();
   }
 
   savePool(row: PoolRow): Promise<void> {
@@ -168,19 +175,17 @@ export class LibsqlStore implements Store {
   }
 
   /**
-   * Empties a large write-ahead log into the main file. The mark that follows is the new log's
-   * first page, by which a start knows whether log and main file belong together.
+   * Empties the write-ahead log into the main file. The mark that follows is the new log's first
+   * page, by which a start knows whether log and main file belong together.
    */
   async #checkpoint(): Promise<void> {
-    const wal = this.#path === null
-      ? undefined
-      : statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
-    if (wal === undefined || wal.size < WAL_BYTES) return;
     const connection = this.#connection;
+    if (!connection.isFile) return;
     const { rows } = await connection.execute('PRAGMA wal_checkpoint(TRUNCATE)', []);
-    // Somebody reads from the log just now; the next fold tries again.
+    // Where somebody reads from the log just now, a later fold tries again.
     if (rows[0]?.busy !== 0) return;
-    await connection.write(['UPDATE claim SET base = folds']);
+    // This transaction itself is not in the main file, and has been counted by now.
+    await connection.write(['UPDATE claim SET base = writes - 1']);
   }
 
   get #connection(): Connection {

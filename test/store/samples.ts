@@ -2,7 +2,7 @@
  * Rows for the tests of stores, and stores in folders of their own. The clock of these tests
  * stands at {@link T0}.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
@@ -83,12 +83,33 @@ export function folder(): string {
   return made;
 }
 
+/** A store whose lock is always given. */
 export function libsqlAt(path: string, more: Partial<LibsqlOptions> = {}): LibsqlStore {
+  return unlockedAt(path, { lock: () => Promise.resolve(true), ...more });
+}
+
+/** An open store with the pool `a`. */
+export async function opened(path: string): Promise<LibsqlStore> {
+  const store = libsqlAt(path);
+  await store.open();
+  await store.savePool(pool('a'));
+  return store;
+}
+
+/** A store that knows of other owners by their beat alone. */
+export function unlockedAt(path: string, more: Partial<LibsqlOptions> = {}): LibsqlStore {
   return new LibsqlStore({
     url: `file:${path}`,
     owner: 'o1',
-    lock: () => Promise.resolve(true),
     sleep: () => Promise.resolve(),
     ...more,
   });
+}
+
+/** What a process that is killed now leaves of its database: a copy that can be opened. */
+export function crashCopy(path: string): string {
+  const copy = join(folder(), 'copy.db');
+  copyFileSync(path, copy);
+  copyFileSync(`${path}-wal`, `${copy}-wal`);
+  return copy;
 }

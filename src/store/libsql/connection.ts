@@ -108,7 +108,7 @@ function beatSql(epoch: number): string {
 /** Fails the transaction that it heads, by the check of `claim.epoch`, when the claim is lost. */
 function guard(epoch: number): InStatement {
   return {
-    sql: 'UPDATE claim SET epoch = CASE epoch WHEN ?1 THEN ?1 ELSE -1 END',
+    sql: `UPDATE claim SET writes = writes + 1, epoch = CASE epoch WHEN ?1 THEN ?1 ELSE -1 END`,
     args: [epoch],
   };
 }

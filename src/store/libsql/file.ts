@@ -13,7 +13,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Client, createClient } from '@libsql/client';
+import { type Client, createClient, LibsqlError } from '@libsql/client';
 import { StoreError } from '../store.ts';
 import { storeError } from './connection.ts';
 import { HASHES_SQL, missingMigrations, TABLES_SQL } from './migrate.ts';
@@ -23,7 +23,11 @@ const MAGIC = 'SQLite format 3\0';
 /** The path in a `file:` URL, absolute. */
 export function pathOfUrl(url: string): string {
   const [path = ''] = url.replace(/^file:/i, '').split(/[?#]/);
-  return resolve(decodeURIComponent(path.replace(/^\/\/[^/]*/, '')));
+  try {
+    return resolve(decodeURIComponent(path.replace(/^\/\/[^/]*/, '')));
+  } catch (error) {
+    throw storeError(error);
+  }
 }
 
 export function urlOfPath(path: string): string {
@@ -34,10 +38,18 @@ function encodePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }
 
-/** Creates the folder and an empty file where they are missing, closed to other users. */
-export function createMissing(path: string): void {
+/** Creates the folder where it is missing, closed to other users. */
+export function createFolder(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw storeError(error);
+  }
+}
+
+/** Creates an empty file where it is missing, closed to other users. */
+export function createFile(path: string): void {
+  try {
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
     throw storeError(error);
@@ -59,8 +71,12 @@ export async function inspectFile(path: string): Promise<void> {
   if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) throw damagedError(path);
   // Byte 18: 2 where a write-ahead log may be. Copies made by VACUUM INTO have 1.
   if (walSize > 0 && header[18] !== 2) throw leftoverError(path);
-  const base = walSize > 0 ? await foldsInMainFile(path) : null;
-  await withReader(path, 'mode=ro', async (client) => {
+  // A crash in the first moments of a new file: SQLite takes those back when it opens the file.
+  if (sizeOf(`${path}-journal`) > 0) return;
+  const before = walSize > 0 ? await marksInMainFile(path) : null;
+  // Reading a database with a log needs the log's files; without them not one may appear.
+  const mode = existsSync(`${path}-wal`) ? 'mode=ro' : 'immutable=1';
+  const marks = await withReader(path, mode, async (client) => {
     const { rows } = await client.execute('PRAGMA quick_check(1)');
     if (rows[0]?.quick_check !== 'ok') {
       throw walSize > 0 ? leftoverError(path) : damagedError(path);
@@ -70,21 +86,37 @@ export async function inspectFile(path: string): Promise<void> {
       ? (await client.execute(HASHES_SQL)).rows.map((row) => String(row.hash))
       : [];
     missingMigrations({ tables, hashes }, path);
-    if (base === null || hashes.length === 0) return;
-    const claim = (await client.execute('SELECT base FROM claim')).rows[0];
-    if (claim !== undefined && Number(claim.base) > base) throw leftoverError(path);
+    return hashes.length === 0 ? null : await readMarks(client);
   });
+  // A living owner may checkpoint meanwhile, so the main file is read on either side.
+  const after = walSize > 0 ? await marksInMainFile(path) : null;
+  if (before === null || marks === null || after === null) return;
+  const isOfItsTime = before.writes <= marks.writes && marks.base <= after.writes;
+  if (before.origin !== marks.origin || !isOfItsTime) throw leftoverError(path);
 }
 
-/** How many folds the main file holds, its write-ahead log left aside; null where it cannot say. */
-async function foldsInMainFile(path: string): Promise<number | null> {
+/**
+ * By these the log beside a main file is known for its own. Only a checkpoint writes the main
+ * file: it never holds more transactions than the log, nor fewer than the log builds on.
+ */
+interface Marks {
+  readonly origin: string;
+  readonly writes: number;
+  readonly base: number;
+}
+
+async function readMarks(client: Client): Promise<Marks | null> {
+  const row = (await client.execute('SELECT origin, writes, base FROM claim')).rows[0];
+  if (row === undefined) return null;
+  return { origin: String(row.origin), writes: Number(row.writes), base: Number(row.base) };
+}
+
+/** The marks in the main file, its write-ahead log left aside; null where it has none yet. */
+async function marksInMainFile(path: string): Promise<Marks | null> {
   try {
-    return await withReader(path, 'immutable=1', async (client) => {
-      const row = (await client.execute('SELECT folds FROM claim')).rows[0];
-      return row === undefined ? null : Number(row.folds);
-    });
+    return await withReader(path, 'immutable=1', readMarks);
   } catch {
-    // A checkpoint that a crash cut short leaves the main file like that; the log mends it.
+    // A checkpoint that a crash cut short may leave the main file like that; the log mends it.
     return null;
   }
 }
@@ -101,12 +133,18 @@ async function withReader<T>(
     client = createClient({ url: `file:${encodeURIComponent(uri)}`, concurrency: 1 });
     return await read(client);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB') throw damagedError(path, error);
+    if (isDamage(error)) throw damagedError(path, error);
     throw storeError(error);
   } finally {
     client?.close();
   }
+}
+
+function isDamage(error: unknown): boolean {
+  if (!(error instanceof LibsqlError)) return false;
+  const { code, extendedCode } = error;
+  return code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB' ||
+    extendedCode === 'SQLITE_IOERR_SHORT_READ';
 }
 
 function sizeOf(path: string): number {

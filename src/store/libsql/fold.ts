@@ -6,17 +6,18 @@
 import type { InStatement } from '@libsql/client';
 import type { LogEntry } from '../entry.ts';
 import type { Batch, LeaseRow } from '../store.ts';
-import { entriesText, leasesText } from './batch_text.ts';
+import { entriesText } from './batch_text.ts';
 
 /** Entries of a log segment at most. */
 export const SEGMENT_ENTRIES_MAX = 500;
-const SEGMENTS_A_STATEMENT = 100;
+/** Parameters of one statement; SQLite takes 32766. */
+const PARAMETERS_MAX = 1_000;
 
 /** Batches that were committed and not yet folded, as their net effect. */
 export class Backlog {
   readonly began = new Map<string, LeaseRow>();
-  /** Leases that are in the lease table and ended. */
-  readonly gone = new Set<string>();
+  /** Leases that ended and are in the lease table, with their numbers there. */
+  readonly gone = new Map<string, number>();
   readonly entries: LogEntry[] = [];
   /** How much was added; what a fold costs at most. */
   weight = 0;
@@ -24,12 +25,13 @@ export class Backlog {
   attempt = 0;
   lastSeq = 0;
 
-  /** @param stored the slot ids in the lease table. */
-  add(batch: Batch, seq: number, stored: ReadonlySet<string>): void {
+  /** @param stored the leases in the lease table. */
+  add(batch: Batch, seq: number, stored: StoredLeases): void {
     for (const lease of batch.leases) this.began.set(lease.slotId, lease);
     for (const slotId of batch.ended) {
       this.began.delete(slotId);
-      if (stored.has(slotId)) this.gone.add(slotId);
+      const id = stored.idOf(slotId);
+      if (id !== undefined) this.gone.set(slotId, id);
     }
     for (const entry of batch.entries) {
       this.entries.push(entry);
@@ -42,45 +44,86 @@ export class Backlog {
   }
 }
 
+/** Which leases are in the lease table, or will be by the fold that was begun last. */
+export class StoredLeases {
+  readonly #ids = new Map<string, number>();
+  #lastId = 0;
+
+  constructor(found: Iterable<readonly [slotId: string, id: number]>) {
+    for (const [slotId, id] of found) {
+      this.#ids.set(slotId, id);
+      this.#lastId = Math.max(this.#lastId, id);
+    }
+  }
+
+  idOf(slotId: string): number | undefined {
+    return this.#ids.get(slotId);
+  }
+
+  /** Takes the backlog's leases over, and gives their numbers in the table. */
+  take({ began, gone }: Backlog): number[] {
+    for (const slotId of gone.keys()) this.#ids.delete(slotId);
+    return Array.from(began.keys(), (slotId) => {
+      const id = this.#ids.get(slotId) ?? (this.#lastId += 1);
+      this.#ids.set(slotId, id);
+      return id;
+    });
+  }
+}
+
 /** Where the counts stood before the fold. */
 export interface Marks {
   readonly folds: number;
   readonly logged: number;
 }
 
-/** The statements of a fold that moves `marks` on by one fold and the backlog's entries. */
-export function foldStatements(backlog: Backlog, marks: Marks): InStatement[] {
+/** A backlog whose leases have their numbers, and where the counts stood before it. */
+export interface Fold {
+  readonly backlog: Backlog;
+  readonly leaseIds: readonly number[];
+  readonly marks: Marks;
+}
+
+/** The statements that move the marks on by one fold and the backlog's entries. */
+export function foldStatements({ backlog, leaseIds, marks }: Fold): InStatement[] {
   const { began, gone, entries, fence, attempt, lastSeq } = backlog;
-  const statements: InStatement[] = [{
-    // A fold that was applied although its answer was lost cannot be applied again.
-    sql: `UPDATE claim SET fence = max(fence, ?1), attempt = max(attempt, ?2), logged = ?3,
-      folds = ?4 + 1, id = CASE folds WHEN ?4 THEN 1 ELSE 0 END`,
-    args: [fence, attempt, marks.logged + entries.length, marks.folds],
-  }];
-  if (gone.size > 0) {
+  const bodies = Array.from(
+    began.values(),
+    (lease, i) => [leaseIds[i] ?? 0, JSON.stringify(lease)],
+  );
+  return [
+    {
+      // A fold that was applied although its answer was lost cannot be applied again.
+      sql: `UPDATE claim SET fence = max(fence, ?1), attempt = max(attempt, ?2), logged = ?3,
+        folds = ?4 + 1, id = CASE folds WHEN ?4 THEN 1 ELSE 0 END`,
+      args: [fence, attempt, marks.logged + entries.length, marks.folds],
+    },
+    ...(gone.size === 0 ? [] : [{
+      sql: 'DELETE FROM lease WHERE id IN (SELECT value FROM json_each(?1))',
+      args: [JSON.stringify([...gone.values()])],
+    }]),
+    ...insertRows('INSERT OR REPLACE INTO lease (id, body)', bodies),
+    ...insertRows(
+      `INSERT INTO log_segment
+        (pool, last, first, count, at_first, at_last, outcomes, entries)`,
+      segmentsOf(entries, marks.logged),
+    ),
+    { sql: 'DELETE FROM journal WHERE seq <= ?1', args: [lastSeq] },
+  ];
+}
+
+function insertRows(sql: string, rows: readonly (string | number)[][]): InStatement[] {
+  const width = rows[0]?.length ?? 1;
+  const atOnce = Math.floor(PARAMETERS_MAX / width);
+  const marks = `(${Array(width).fill('?').join(', ')})`;
+  const statements: InStatement[] = [];
+  for (let i = 0; i < rows.length; i += atOnce) {
+    const some = rows.slice(i, i + atOnce);
     statements.push({
-      sql: 'DELETE FROM lease WHERE slot_id IN (SELECT value FROM json_each(?1))',
-      args: [JSON.stringify([...gone])],
-    });
-  }
-  if (began.size > 0) {
-    statements.push({
-      sql: `INSERT OR REPLACE INTO lease (slot_id, pool, body)
-        SELECT value ->> 0, value ->> 1, value FROM json_each(?1)`,
-      args: [leasesText(began.values())],
-    });
-  }
-  const segments = segmentsOf(entries, marks.logged);
-  for (let i = 0; i < segments.length; i += SEGMENTS_A_STATEMENT) {
-    const some = segments.slice(i, i + SEGMENTS_A_STATEMENT);
-    statements.push({
-      sql: `INSERT INTO log_segment
-        (pool, last, first, count, at_first, at_last, outcomes, entries)
-        VALUES ${some.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
+      sql: `${sql} VALUES ${Array(some.length).fill(marks).join(', ')}`,
       args: some.flat(),
     });
   }
-  statements.push({ sql: 'DELETE FROM journal WHERE seq <= ?1', args: [lastSeq] });
   return statements;
 }
 

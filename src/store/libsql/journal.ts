@@ -4,11 +4,11 @@
  * database does not hold, nor report a batch as durable before its row is.
  */
 import type { Client } from '@libsql/client';
-import { readFolds } from '../claim.ts';
-import { type Batch, type LeaseRow } from '../store.ts';
-import { batchOf, batchText, leaseOfText } from './batch_text.ts';
+import { readMarks } from '../claim.ts';
+import type { Batch, LeaseRow } from '../store.ts';
+import { batchOf, batchText } from './batch_text.ts';
 import { type Connection, lostError } from './connection.ts';
-import { Backlog, foldStatements, type Marks } from './fold.ts';
+import { Backlog, type Fold, foldStatements, type Marks, StoredLeases } from './fold.ts';
 
 /** A backlog of this weight is folded without being asked: some milliseconds of work. */
 const FOLD_WEIGHT = 4_000;
@@ -20,19 +20,19 @@ const COMMIT_SQL = 'INSERT INTO journal (body) SELECT ?1 WHERE (SELECT epoch FRO
 
 export class Journal {
   readonly #connection: Connection;
-  readonly #stored: Set<string>;
+  readonly #stored: StoredLeases;
   #marks: Marks;
   #backlog = new Backlog();
   /** A fold that was begun, and is tried until it is known to be in the database. */
-  #begun: Backlog | null = null;
+  #begun: Fold | null = null;
   #isInDoubt = false;
   #folding: Promise<void> | null = null;
   #nextFold: Promise<void> | null = null;
 
-  /** @param stored the slot ids in the lease table. */
-  constructor(connection: Connection, stored: Iterable<string>, marks: Marks) {
+  /** @param stored what {@link readLeases} told. */
+  constructor(connection: Connection, stored: readonly StoredLease[], marks: Marks) {
     this.#connection = connection;
-    this.#stored = new Set(stored);
+    this.#stored = new StoredLeases(stored.map(({ id, row }) => [row.slotId, id]));
     this.#marks = marks;
   }
 
@@ -80,32 +80,47 @@ export class Journal {
     }
   }
 
-  async leases(): Promise<LeaseRow[]> {
-    const { rows } = await this.#connection.execute('SELECT body FROM lease', []);
-    return rows.map((row) => leaseOfText(String(row.body)));
-  }
-
   async #foldAll(): Promise<void> {
     if (this.#begun !== null) await this.#foldBegun(this.#begun);
     if (this.#backlog.lastSeq === 0) return;
-    const begun = this.#backlog;
-    this.#begun = begun;
+    const backlog = this.#backlog;
     this.#backlog = new Backlog();
     // From here on what comes later counts on this fold, so it is tried until it is done.
-    for (const slotId of begun.gone) this.#stored.delete(slotId);
-    for (const slotId of begun.began.keys()) this.#stored.add(slotId);
-    await this.#foldBegun(begun);
+    this.#begun = { backlog, leaseIds: this.#stored.take(backlog), marks: this.#marks };
+    await this.#foldBegun(this.#begun);
   }
 
-  async #foldBegun(begun: Backlog): Promise<void> {
-    const { folds, logged } = this.#marks;
-    const isApplied = this.#isInDoubt && await readFolds(this.#connection) > folds;
+  async #foldBegun(begun: Fold): Promise<void> {
+    const { folds, logged } = begun.marks;
+    const isApplied = this.#isInDoubt && (await readMarks(this.#connection)).folds > folds;
     if (!isApplied) {
       this.#isInDoubt = true;
-      await this.#connection.write(foldStatements(begun, this.#marks));
+      await this.#connection.write(foldStatements(begun));
     }
     this.#isInDoubt = false;
     this.#begun = null;
-    this.#marks = { folds: folds + 1, logged: logged + begun.entries.length };
+    this.#marks = { folds: folds + 1, logged: logged + begun.backlog.entries.length };
   }
+}
+
+/** A row of the lease table. */
+export interface StoredLease {
+  readonly id: number;
+  readonly row: LeaseRow;
+}
+
+export async function readLeases(connection: Connection): Promise<StoredLease[]> {
+  const { rows } = await connection.execute('SELECT id, body FROM lease', []);
+  return rows.map((row) => ({
+    id: Number(row.id),
+    row: JSON.parse(String(row.body)) as LeaseRow,
+  }));
+}
+
+export async function deleteLeases(connection: Connection, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  await connection.write([{
+    sql: 'DELETE FROM lease WHERE id IN (SELECT value FROM json_each(?1))',
+    args: [JSON.stringify(ids)],
+  }]);
 }

@@ -1,0 +1,179 @@
+/** The libSQL store on a database that is locked, or whose disk is full or read-only. */
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { type Client, createClient } from '@libsql/client';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { LibsqlStore } from '../../src/store/libsql.ts';
+import { batch, crashCopy, entry, folder, lease, libsqlAt, opened, pool } from './samples.ts';
+
+const begin = (slotId: string) => batch({ leases: [lease(slotId)], entries: [entry(slotId)] });
+const slotIds = async (store: LibsqlStore) =>
+  (await store.open()).leases.map(({ slotId }) => slotId).sort();
+
+describe('while another connection holds the write lock', () => {
+  const outside = async (path: string, use: (client: Client) => Promise<void>) => {
+    const client = createClient({ url: `file:${path}`, timeout: 0 });
+    await use(client);
+    client.close();
+  };
+
+  test('all writes are refused as busy, and all goes on when it ends', async () => {
+    const path = join(folder(), 'a.db');
+    const store = await opened(path);
+    await store.commit(begin('s1'));
+    await outside(path, async (client) => {
+      for (let round = 0; round < 3; round += 1) {
+        const holder = await client.transaction('write');
+        for (let n = 0; n < 5; n += 1) {
+          const busy = { name: 'StoreError', kind: 'busy' };
+          await expect(store.commit(begin('never'))).rejects.toMatchObject(busy);
+          await expect(store.fold()).rejects.toMatchObject(busy);
+          await expect(store.savePool(pool('b'))).rejects.toMatchObject(busy);
+          await expect(store.probe()).rejects.toMatchObject(busy);
+        }
+        await holder.commit();
+        await store.commit(begin(`t${round}`));
+        await store.fold();
+        await client.execute(`INSERT INTO value VALUES ('outside ${round}', '1')`);
+        await store.commit(begin(`u${round}`));
+      }
+    });
+    expect(await slotIds(libsqlAt(crashCopy(path)))).toEqual(
+      ['s1', 't0', 't1', 't2', 'u0', 'u1', 'u2'],
+    );
+    expect(await store.readValue('outside 2')).toBe('1');
+    expect((await store.readLog({ pool: 'a', limit: 99 })).entries).toHaveLength(7);
+    await store.close();
+  });
+
+  test.runIf(existsSync('/proc/self/fd'))('files do not pile up', async () => {
+    const home = folder();
+    const path = join(home, 'a.db');
+    const store = await opened(path);
+    const files = () =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(home);
+        } catch {
+          return false;
+        }
+      }).length;
+    await outside(path, async (client) => {
+      const before = files();
+      const holder = await client.transaction('write');
+      for (let n = 0; n < 200; n += 1) {
+        await expect(store.commit(begin('never'))).rejects.toMatchObject({ kind: 'busy' });
+      }
+      await holder.rollback();
+      expect(files() - before).toBeLessThan(12);
+    });
+    await store.commit(begin('s1'));
+    await store.close();
+  });
+
+  test('opening is refused as busy, and works afterwards', async () => {
+    const path = join(folder(), 'a.db');
+    await (await opened(path)).close();
+    await outside(path, async (client) => {
+      const holder = await client.transaction('write');
+      await expect(libsqlAt(path).open()).rejects.toMatchObject({ kind: 'busy' });
+      await holder.commit();
+      await expect(libsqlAt(path).open()).resolves.toMatchObject({ isNew: false });
+    });
+  });
+
+  test('another process is no different', async () => {
+    const path = join(folder(), 'a.db');
+    const store = await opened(path);
+    const script = `
+      import { createClient } from '@libsql/client';
+      const client = createClient({ url: 'file:' + process.argv[1] });
+      const holder = await client.transaction('write');
+      process.stdin.once('data', async () => {
+        await holder.execute("INSERT INTO value VALUES ('outside', '1')");
+        await holder.commit();
+        process.exit(0);
+      });
+      console.log('locked');`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script, path]);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    await expect(store.commit(begin('s1'))).rejects.toMatchObject({ kind: 'busy' });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.stdin.write('end\n');
+    expect(await ended).toBe(0);
+    await store.commit(begin('s1'));
+    expect(await store.readValue('outside')).toBe('1');
+    await store.close();
+  });
+});
+
+/** A file system of so many KB, where this machine lets us mount one. */
+const mounts: string[] = [];
+
+function mounted(size: string): string | null {
+  const at = folder();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', at], { stdio: 'ignore' });
+  } catch {
+    return null;
+  }
+  mounts.push(at);
+  return at;
+}
+
+afterEach(() => {
+  for (const at of mounts.splice(0)) execFileSync('umount', ['-l', at]);
+});
+
+describe('on a small file system', () => {
+  test('a full disk fails commits, and room brings all back', async ({ skip }) => {
+    const home = mounted('2m');
+    if (home === null) return skip('mounting a small file system is not permitted here');
+    const path = join(home, 'a.db');
+    const store = await opened(path);
+    await store.commit(begin('s1'));
+    writeFileSync(join(home, 'ballast'), '');
+    try {
+      for (let n = 0; n < 4096; n += 1) {
+        writeFileSync(join(home, 'ballast'), Buffer.alloc(4096), { flag: 'a' });
+      }
+    } catch { /* it is full now */ }
+    let kind = '';
+    const resolved = ['s1'];
+    for (let n = 0; n < 200; n += 1) {
+      await store.commit(begin(`t${n}`)).then(
+        () => resolved.push(`t${n}`),
+        (error) => kind = error.kind,
+      );
+    }
+    expect(kind).toBe('failed');
+    rmSync(join(home, 'ballast'));
+    await store.commit(begin('u1'));
+    await store.fold();
+    await store.commit(begin('u2'));
+    resolved.push('u1', 'u2');
+    expect(await slotIds(libsqlAt(crashCopy(path)))).toEqual(resolved.sort());
+    await store.close();
+  });
+
+  test('a read-only disk is told as failed', async ({ skip }) => {
+    const home = mounted('2m');
+    if (home === null) return skip('mounting a small file system is not permitted here');
+    const path = join(home, 'a.db');
+    const made = join(folder(), 'a.db');
+    await (await opened(made)).close();
+    copyFileSync(made, path);
+    execFileSync('mount', ['-o', 'remount,ro', home]);
+    await expect(libsqlAt(path).open()).rejects.toMatchObject({ kind: 'failed' });
+    execFileSync('mount', ['-o', 'remount,rw', home]);
+    await expect(libsqlAt(path).open()).resolves.toMatchObject({ isNew: false });
+  });
+});

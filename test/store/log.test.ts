@@ -1,0 +1,161 @@
+/** The access log in segments, against a naive model: pages, filters and pruning. */
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { LogEntry } from '../../src/store/entry.ts';
+import type { LibsqlStore } from '../../src/store/libsql.ts';
+import type { LogQuery } from '../../src/store/store.ts';
+import { batch, entry, folder, libsqlAt, T0 } from './samples.ts';
+
+const OUTCOMES = ['granted', 'too_many_requests', 'unauthorized'] as const;
+
+/** Follows the pages to the end; so many that it cannot loop for ever. */
+async function readAll(store: LibsqlStore, query: LogQuery): Promise<LogEntry[]> {
+  const all: LogEntry[] = [];
+  let cursor: string | null | undefined;
+  for (let pages = 0; cursor !== null; pages += 1) {
+    expect(pages).toBeLessThan(200);
+    const page = await store.readLog({ ...query, ...(cursor === undefined ? {} : { cursor }) });
+    expect(page.entries.length).toBeLessThanOrEqual(query.limit);
+    all.push(...page.entries);
+    cursor = page.nextCursor;
+  }
+  return all;
+}
+
+test('every filter and page size gives what a search of all entries gives', async () => {
+  const logged = fc.record({
+    pool: fc.constantFrom('a', 'b'),
+    outcome: fc.constantFrom(...OUTCOMES),
+    after: fc.integer({ min: -20, max: 20 }),
+    copies: fc.constantFrom(1, 1, 1, 2, 40, 700),
+    isFolded: fc.boolean(),
+  });
+  const asked = fc.record({
+    pool: fc.constantFrom('a', 'b', 'c'),
+    limit: fc.constantFrom(1, 3, 100, 1000),
+    outcome: fc.option(fc.constantFrom(...OUTCOMES, 'grant'), { nil: undefined }),
+    since: fc.option(fc.integer({ min: -20, max: 20 }), { nil: undefined }),
+    until: fc.option(fc.integer({ min: -20, max: 20 }), { nil: undefined }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(logged, { maxLength: 12 }),
+      fc.array(asked, { minLength: 1, maxLength: 5 }),
+      async (groups, queries) => {
+        const store = libsqlAt(join(folder(), 'a.db'));
+        await store.open();
+        const all: LogEntry[] = [];
+        for (const { pool, outcome, after, copies, isFolded } of groups) {
+          const entries = Array.from(
+            { length: copies },
+            (_, n) =>
+              entry((all.length + n).toString(36), { pool, outcome, at: T0 + after + (n % 3) }),
+          );
+          all.push(...entries);
+          await store.commit(batch({ entries }));
+          if (isFolded) await store.fold();
+        }
+        for (const { pool, limit, outcome, since, until } of queries) {
+          const wanted = all.filter((one) =>
+            one.pool === pool && (outcome === undefined || one.outcome === outcome) &&
+            (since === undefined || one.at >= T0 + since) &&
+            (until === undefined || one.at <= T0 + until)
+          ).reverse();
+          const query = {
+            pool,
+            limit: wanted.length > 150 * limit ? 100 : limit,
+            ...(outcome === undefined ? {} : { outcome }),
+            ...(since === undefined ? {} : { since: T0 + since }),
+            ...(until === undefined ? {} : { until: T0 + until }),
+          };
+          expect(await readAll(store, query)).toEqual(wanted);
+        }
+        await store.close();
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('one call looks at a bounded part of a long log, and says where to go on', async () => {
+  const store = libsqlAt(join(folder(), 'a.db'));
+  await store.open();
+  await store.commit(batch({ entries: [entry('1', { outcome: 'rare' })] }));
+  await store.fold();
+  const both = ['granted', 'full'].flatMap((outcome) =>
+    Array.from({ length: 400 }, (_, n) => entry(n.toString(36), { outcome }))
+  );
+  for (let n = 0; n < 8; n += 1) {
+    await store.commit(batch({ entries: both }));
+    await store.fold();
+  }
+  for (let n = 0; n < 1100; n += 1) {
+    await store.commit(batch({ entries: [entry(n.toString(36))] }));
+    await store.fold();
+  }
+  const first = await store.readLog({ pool: 'a', limit: 10, outcome: 'rare' });
+  expect(first.entries).toEqual([]);
+  expect(first.nextCursor).not.toBeNull();
+  expect(await readAll(store, { pool: 'a', limit: 10, outcome: 'rare' })).toHaveLength(1);
+  expect(await readAll(store, { pool: 'a', limit: 1000 })).toHaveLength(1 + 8 * 800 + 1100);
+}, 30_000);
+
+test('pruning drops the oldest, and never more than the bounds say', async () => {
+  const group = fc.record({
+    copies: fc.constantFrom(1, 2, 30, 520),
+    step: fc.integer({ min: 0, max: 5 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(group, { maxLength: 10 }),
+      fc.constantFrom(0, 1, 5, 600, 5000),
+      fc.integer({ min: 0, max: 30 }),
+      async (groups, rowsMax, age) => {
+        const path = join(folder(), 'a.db');
+        const store = libsqlAt(path);
+        await store.open();
+        const all: LogEntry[] = [];
+        let at = T0;
+        for (const { copies, step } of groups) {
+          at += step;
+          const entries = Array.from(
+            { length: copies },
+            (_, n) => entry((all.length + n).toString(36), { at }),
+          );
+          all.unshift(...entries.toReversed());
+          const other = entry((all.length + copies).toString(36), { pool: 'b' });
+          await store.commit(batch({ entries: [...entries, other] }));
+          await store.fold();
+        }
+        const since = at - age;
+        for (let steps = 0; await store.pruneLog({ pool: 'a', rowsMax, since }); steps += 1) {
+          expect(steps).toBeLessThan(100);
+        }
+        const kept = await readAll(store, { pool: 'a', limit: 1000 });
+        expect(kept).toEqual(all.slice(0, kept.length));
+        const due = all.filter((one, n) => n < rowsMax && one.at >= since).length;
+        expect(kept.length).toBeGreaterThanOrEqual(due);
+        expect(kept.length).toBeLessThan(due + 500);
+        expect(await readAll(store, { pool: 'b', limit: 1000 })).toHaveLength(groups.length);
+        await store.close();
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+test('many small runs are pruned in steps', async () => {
+  const store = libsqlAt(join(folder(), 'a.db'));
+  await store.open();
+  for (let n = 1; n <= 250; n += 1) {
+    await store.commit(batch({ entries: [entry(n.toString(36))] }));
+    await store.fold();
+  }
+  const prune = () => store.pruneLog({ pool: 'a', rowsMax: 10, since: 0 });
+  expect([await prune(), await prune(), await prune(), await prune()])
+    .toEqual([true, true, false, false]);
+  const left = await readAll(store, { pool: 'a', limit: 3 });
+  expect(left.map(({ id }) => parseInt(id, 36)))
+    .toEqual([250, 249, 248, 247, 246, 245, 244, 243, 242, 241]);
+});
