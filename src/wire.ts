@@ -149,6 +149,8 @@ export const PauseBody = z.strictObject({
 /** A number in a query string. */
 const digits = z.string().regex(/^\d{1,16}$/, 'must be a whole number').transform(Number);
 
+export const ChangesParams = z.object({ limit: digits.pipe(whole(1, 1_000)).default(100) });
+
 export const LogParams = z.object({
   limit: digits.pipe(whole(1, 1_000)).default(100),
   cursor: z.string().max(64).optional(),

@@ -9,7 +9,9 @@ import { log, messageOf, startLog } from '../log.ts';
 import { SystemClock } from '../scheduler/clock.ts';
 import { Deadlines } from '../scheduler/deadlines.ts';
 import { Directory } from '../scheduler/directory.ts';
+import { GovernorKeeper } from '../scheduler/governor_keeper.ts';
 import { Housekeeping } from '../scheduler/housekeeping.ts';
+import { restoreStarts } from '../scheduler/restore_starts.ts';
 import type { SchedulerEvents } from '../scheduler/scheduler.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
 import { SCHEMA_VERSION, VERSION } from '../version.ts';
@@ -86,12 +88,15 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const directory = new Directory(store, scheduler);
   directory.load(snapshot);
   scheduler.restore(snapshot.leases);
+  await restoreStarts(store, directory, clock.nowMs());
+  const governors = new GovernorKeeper(store, scheduler);
   if (parts.pools !== null) await applyPoolFile(directory, parts.pools, clock.nowMs());
   const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
   const startedAtMs = clock.nowMs();
   const server: Server = {
     scheduler,
     directory,
+    governors,
     store,
     deadlines: new Deadlines(clock),
     adminHash: parts.environmentHash ?? await adminHashOfStore(store, settings.db),
@@ -103,7 +108,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
       uptimeMs: clock.nowMs() - startedAtMs,
     }),
   };
-  const housekeeping = new Housekeeping(store, scheduler, directory);
+  const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
   const listener = new Listener(settings, makeApp(server));
   const origin = listener.open(parts.tls);
   housekeeping.start();
@@ -119,12 +124,13 @@ async function stop(
   settings: ServeSettings,
   parts: { server: Server; housekeeping: Housekeeping; listener: Listener },
 ): Promise<void> {
-  const { scheduler, store, deadlines, directory } = parts.server;
+  const { scheduler, store, deadlines, directory, governors } = parts.server;
   scheduler.drain();
   parts.housekeeping.stop();
   await Promise.race([parts.listener.close(), delay(settings.drainMs), stopSignal()]);
   deadlines.close();
   await directory.saveUses().catch(() => {});
+  await governors.save().catch(() => {});
   await scheduler.journal.settled();
   scheduler.close();
   await store.close().catch((error) =>

@@ -33,6 +33,9 @@ export interface LeaseSettings {
   readonly requestTimeoutMs: number;
 }
 
+/** What a 429 means for this upstream, where the operator knows; `auto`: the governor finds out. */
+export type RefusalKind = 'auto' | 'concurrency' | 'rate';
+
 export interface RateSettings {
   /** Starts in any rolling 60 s; null: no operator's rate. */
   readonly rpm: number | null;
@@ -43,9 +46,7 @@ export interface RateSettings {
   /** Whether rates are learned from outcomes. */
   readonly learn: boolean;
   /** What a 429 means for this upstream. */
-  readonly kind: 'auto' | 'concurrency' | 'rate';
-  /** What the upstream's headers cannot say of themselves, e.g. `{"resetUnit": "ms"}`. */
-  readonly hints: { readonly resetUnit?: 's' | 'ms' | undefined };
+  readonly kind: RefusalKind;
   /** The longest pause that an upstream's hint can cause. */
   readonly maxPauseMs: number;
 }

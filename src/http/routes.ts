@@ -2,6 +2,7 @@
  * The table of all routes behind the lock door.
  */
 import { logRoutes } from './access_log.ts';
+import { governorRoutes } from './governor.ts';
 import { healthRoutes } from './health.ts';
 import { keyRoutes } from './keys.ts';
 import { poolRoutes } from './pools.ts';
@@ -14,4 +15,5 @@ export const ROUTES: readonly Route[] = [
   ...keyRoutes,
   ...statusRoutes,
   ...logRoutes,
+  ...governorRoutes,
 ];

@@ -3,12 +3,14 @@
  */
 import type { Deadlines } from '../scheduler/deadlines.ts';
 import type { Directory } from '../scheduler/directory.ts';
+import type { GovernorKeeper } from '../scheduler/governor_keeper.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
 
 export interface Server {
   readonly scheduler: Scheduler;
   readonly directory: Directory;
+  readonly governors: GovernorKeeper;
   readonly store: Store;
   readonly deadlines: Deadlines;
   /** Lower-case hex SHA-256 of the admin token. */
@@ -22,6 +24,11 @@ export interface Server {
 /** Where a request came from, as the runtime tells it. */
 export interface Peer {
   readonly remoteAddr: { readonly transport: string; readonly hostname?: string };
+}
+
+/** Now on the core's clock, and what makes epoch ms of its instants. */
+export function instant({ scheduler: { clock } }: Server): { nowMs: number; shiftMs: number } {
+  return { nowMs: clock.nowMs(), shiftMs: clock.shiftMs };
 }
 
 /** Epoch ms on the wire. */

@@ -3,11 +3,12 @@
  * by `ref`, never by their slotId, which is the holder's alone.
  */
 import type { Context } from 'hono';
-import type { Pool } from '../core/pool.ts';
 import { entryOf } from './admin_body.ts';
 import { Fault } from './fault.ts';
+import { governorStatus } from './governor.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
+import { instant } from './server.ts';
 
 export const statusRoutes: readonly Route[] = [
   { method: 'GET', path: '/admin/api/pools/:pool/status', access: 'admin', answer: showStatus },
@@ -22,31 +23,16 @@ export const statusRoutes: readonly Route[] = [
 ];
 
 function showStatus(context: Context, server: Server): Response {
-  const { pool, spec } = entryOf(context, server);
-  const { nowMs, shiftMs } = instant(server);
-  const { limit, remaining, queued } = pool.gauge;
-  const untilMs = pool.pause?.untilMs ?? -Infinity;
-  const isPaused = untilMs > nowMs;
+  const { pool } = entryOf(context, server);
+  const { nowMs } = instant(server);
   return context.json({
-    limit: spec.concurrency.limit,
-    effectiveLimit: limit,
+    ...governorStatus(pool, server),
     inUse: pool.inUse,
-    remaining,
-    queued,
+    remaining: pool.gauge(nowMs).remaining,
+    queued: pool.queue.length,
     oldestWaitMs: nowMs - (pool.queue.head?.joinedAtMs ?? nowMs),
     oldestHeldMs: oldestMs(nowMs, [...pool.leases.values()].map((lease) => lease.grantedAtMs)),
-    rpm: spec.rate.rpm,
-    tpm: spec.rate.tpm,
-    paused: isPaused,
-    pausedUntil: isPaused && untilMs !== Infinity ? untilMs + shiftMs : null,
-    reason: reasonOf(pool, isPaused),
   });
-}
-
-/** Why the pool holds back, in plain words. */
-function reasonOf(pool: Pool, isPaused: boolean): string {
-  if (isPaused) return pool.pause?.reason ? `paused: ${pool.pause.reason}` : 'paused by operator';
-  return pool.gauge.remaining === 0 ? 'all slots are held' : 'open';
 }
 
 function oldestMs(nowMs: number, sinceMs: readonly number[]): number {
@@ -97,8 +83,4 @@ function listWaiters(context: Context, server: Server): Response {
     until: waiter.dueAtMs + shiftMs,
   }));
   return context.json({ waiters });
-}
-
-function instant({ scheduler: { clock } }: Server): { nowMs: number; shiftMs: number } {
-  return { nowMs: clock.nowMs(), shiftMs: clock.shiftMs };
 }

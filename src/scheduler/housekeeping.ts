@@ -6,11 +6,14 @@ import { log, messageOf } from '../log.ts';
 import type { Retention, Store } from '../store/store.ts';
 import type { Timer } from './clock.ts';
 import type { Directory } from './directory.ts';
+import type { GovernorKeeper } from './governor_keeper.ts';
 import type { Scheduler } from './scheduler.ts';
 
 const FOLD_MS = 250;
 const WALL_CLOCK_MS = 1000;
 const USES_MS = 5000;
+/** What was learned is saved at least this often while it changes. */
+const LEARNED_MS = 2000;
 const PRUNE_MS = 30_000;
 /** Between two steps of one pruning, so that requests get their turn. */
 const PRUNE_STEP_MS = 50;
@@ -18,14 +21,23 @@ const DAY_MS = 86_400_000;
 /** For the rows of pools that exist no more. */
 const ORPHAN_RETENTION = { retentionDays: 30, rowsMax: 1_000_000 };
 
+export interface HousekeepingParts {
+  readonly scheduler: Scheduler;
+  readonly directory: Directory;
+  readonly governors: GovernorKeeper;
+}
+
 export class Housekeeping {
   readonly #store: Store;
   readonly #scheduler: Scheduler;
   readonly #directory: Directory;
+  readonly #governors: GovernorKeeper;
   readonly #timers = new Map<string, Timer>();
   #shiftMs: number;
 
-  constructor(store: Store, scheduler: Scheduler, directory: Directory) {
+  constructor(store: Store, parts: HousekeepingParts) {
+    const { scheduler, directory, governors } = parts;
+    this.#governors = governors;
     this.#store = store;
     this.#scheduler = scheduler;
     this.#directory = directory;
@@ -36,6 +48,7 @@ export class Housekeeping {
     this.#every('fold', FOLD_MS, () => this.#store.fold());
     this.#every('wall clock', WALL_CLOCK_MS, () => this.#followWallClock());
     this.#every('key uses', USES_MS, () => this.#directory.saveUses());
+    this.#every('governors', LEARNED_MS, () => this.#governors.save());
     this.#every('pruning', PRUNE_MS, () => this.#prune());
   }
 

@@ -7,12 +7,15 @@ import { statSync } from 'node:fs';
 import { beatClaim, type Claim, readMarks, releaseClaim, takeClaim } from './claim.ts';
 import { Connection, storeError } from './libsql/connection.ts';
 import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
+import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
 import { deleteLeases, Journal, readLeases } from './libsql/journal.ts';
 import { pruneStep, readLoggedPools, readLogPage } from './libsql/log.ts';
 import { migrateSchema } from './libsql/migrate.ts';
 import * as rows from './libsql/rows.ts';
 import {
   type Batch,
+  type ChangeRow,
+  type GovernorRow,
   type KeyRow,
   type LogPage,
   type LogQuery,
@@ -98,6 +101,7 @@ export class LibsqlStore implements Store {
       pools,
       keys: await rows.readKeys(connection),
       leases,
+      governors: await readGovernors(connection),
       fence: leases.reduce((most, lease) => Math.max(most, lease.fence), fence),
       attempt,
       isNew,
@@ -142,6 +146,14 @@ export class LibsqlStore implements Store {
 
   saveValue(name: string, value: string): Promise<void> {
     return rows.saveValue(this.#connection, name, value);
+  }
+
+  saveGovernors(learned: readonly GovernorRow[], changes: readonly ChangeRow[]): Promise<void> {
+    return saveGovernors(this.#connection, learned, changes);
+  }
+
+  readChanges(pool: string, limit: number): Promise<readonly ChangeRow[]> {
+    return readChanges(this.#connection, pool, limit);
   }
 
   async readLog(query: LogQuery): Promise<LogPage> {

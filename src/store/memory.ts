@@ -5,6 +5,8 @@
 import type { LogEntry } from './entry.ts';
 import {
   type Batch,
+  type ChangeRow,
+  type GovernorRow,
   isLogCursor,
   type KeyRow,
   type LeaseRow,
@@ -26,6 +28,8 @@ export class MemoryStore implements Store {
   /** By pool, then by id. */
   readonly #keys = new Map<string, Map<string, KeyRow>>();
   readonly #values = new Map<string, string>();
+  readonly #governors = new Map<string, string>();
+  #changes: ChangeRow[] = [];
   readonly #leases = new Map<string, LeaseRow>();
   /** By pool, oldest first. */
   readonly #log = new Map<string, Numbered[]>();
@@ -42,6 +46,7 @@ export class MemoryStore implements Store {
       pools: [...this.#pools.values()].sort((a, b) => a.name < b.name ? -1 : 1),
       keys: [...this.#keys.values()].flatMap((keys) => [...keys.values()]),
       leases: [...this.#leases.values()],
+      governors: [...this.#governors].map(([pool, saved]) => ({ pool, saved })),
       fence: this.#fence,
       attempt: this.#attempt,
       isNew: this.#isNew,
@@ -73,6 +78,8 @@ export class MemoryStore implements Store {
   removePool(name: string): Promise<void> {
     this.#pools.delete(name);
     this.#keys.delete(name);
+    this.#governors.delete(name);
+    this.#changes = this.#changes.filter(({ pool }) => pool !== name);
     return Promise.resolve();
   }
 
@@ -97,6 +104,17 @@ export class MemoryStore implements Store {
       }
     }
     return Promise.resolve();
+  }
+
+  saveGovernors(rows: readonly GovernorRow[], changes: readonly ChangeRow[]): Promise<void> {
+    for (const { pool, saved } of rows) this.#governors.set(pool, saved);
+    this.#changes.push(...changes);
+    return Promise.resolve();
+  }
+
+  readChanges(pool: string, limit: number): Promise<readonly ChangeRow[]> {
+    const changes = this.#changes.filter((change) => change.pool === pool);
+    return Promise.resolve(changes.reverse().slice(0, limit));
   }
 
   readValue(name: string): Promise<string | null> {

@@ -22,7 +22,7 @@ describe.each(makers)('%s store', (_, make) => {
   test('a new database is empty, and says that it is new only once', async () => {
     const start = make();
     const store = start();
-    const empty = { pools: [], keys: [], leases: [], fence: 0, attempt: 0 };
+    const empty = { pools: [], keys: [], leases: [], governors: [], fence: 0, attempt: 0 };
     expect(await store.open()).toEqual({ ...empty, isNew: true });
     await store.close();
     expect(await start().open()).toEqual({ ...empty, isNew: false });

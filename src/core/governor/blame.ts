@@ -5,7 +5,7 @@
  * only; it moves no limit.
  */
 import type { RateReading } from '../outcome.ts';
-import type { RefusalKind } from './governor.ts';
+import type { RefusalKind } from '../settings.ts';
 
 const CARRIED_MS = 10_000;
 const EVIDENCE_HALF_LIFE_MS = 60_000;

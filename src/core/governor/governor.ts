@@ -10,9 +10,6 @@ import type { PoolSettings } from '../settings.ts';
 /** The parts of a pool's settings that the governor obeys. */
 export type GovernorSettings = Pick<PoolSettings, 'concurrency' | 'rate'>;
 
-/** What a 429 means for this upstream, where the operator knows; `auto`: the governor finds out. */
-export type RefusalKind = 'auto' | 'concurrency' | 'rate';
-
 /** Why a start must wait. Concurrency is the pool's own gate. */
 export type HoldReason = 'paused' | 'rate';
 

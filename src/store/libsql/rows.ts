@@ -4,7 +4,7 @@
  */
 import type { InStatement } from '@libsql/client';
 import { and, eq, sql } from 'drizzle-orm';
-import { key, pool, value } from '../../../db/schema.ts';
+import { governor, governorChange, key, pool, value } from '../../../db/schema.ts';
 import type { KeyRow, PoolRow } from '../store.ts';
 import type { Connection } from './connection.ts';
 
@@ -30,6 +30,8 @@ export async function removePool(connection: Connection, name: string): Promise<
   const { drizzle } = connection;
   await connection.write([
     statement(drizzle.delete(key).where(eq(key.pool, name))),
+    statement(drizzle.delete(governor).where(eq(governor.pool, name))),
+    statement(drizzle.delete(governorChange).where(eq(governorChange.pool, name))),
     statement(drizzle.delete(pool).where(eq(pool.name, name))),
   ]);
 }
@@ -89,7 +91,8 @@ interface Built {
   toSQL(): { sql: string; params: unknown[] };
 }
 
-function statement(query: Built): InStatement {
+/** A built query as the client takes it. */
+export function statement(query: Built): InStatement {
   const { sql, params } = query.toSQL();
   return { sql, args: params as (string | number | null)[] };
 }

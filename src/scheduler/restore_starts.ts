@@ -1,0 +1,42 @@
+/**
+ * After a restart, the starts of the last minute from the durable rows of grants, so that an
+ * operator's rate holds over a crash. Proxied starts leave no row in time: a window counts full.
+ */
+import type { Store } from '../store/store.ts';
+import type { Directory } from './directory.ts';
+
+const MINUTE_MS = 60_000;
+const PAGE = 1000;
+/** Beyond so many starts the window counts as full: reading on would only hold up the start. */
+const STARTS_MAX = 200_000;
+
+export async function restoreStarts(
+  store: Store,
+  directory: Directory,
+  nowMs: number,
+): Promise<void> {
+  for (const { spec, pool } of directory.list()) {
+    if (spec.rate.rpm === null && spec.rate.tpm === null) continue;
+    const starts = await startsOf(store, spec.name, nowMs);
+    const isComplete = spec.upstream === null && starts.length < STARTS_MAX;
+    pool.governor.restoreStarts(nowMs, starts, isComplete);
+  }
+}
+
+/** The instants of grants in the last minute, oldest first. */
+async function startsOf(store: Store, pool: string, nowMs: number): Promise<number[]> {
+  const starts: number[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.readLog({
+      pool,
+      limit: PAGE,
+      outcome: 'granted',
+      since: nowMs - MINUTE_MS,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    starts.push(...page.entries.map(({ at }) => at));
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined && starts.length < STARTS_MAX);
+  return starts.sort((a, b) => a - b);
+}
