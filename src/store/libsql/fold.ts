@@ -21,8 +21,13 @@ export class Backlog {
   /** How much was added; what a fold costs at most. */
   weight = 0;
   fence = 0;
-  attempt = 0;
   lastSeq = 0;
+  #newestId = '0';
+
+  /** The highest number that the entries' ids were made of. */
+  get attempt(): number {
+    return parseInt(this.#newestId, 36) || 0;
+  }
 
   /** @param stored the leases in the lease table. */
   add(batch: Batch, seq: number, stored: StoredLeases): void {
@@ -34,13 +39,17 @@ export class Backlog {
     }
     for (const entry of batch.entries) {
       this.entries.push(entry);
-      const attempt = parseInt(entry.id, 36);
-      if (attempt > this.attempt) this.attempt = attempt;
+      if (isLater(entry.id, this.#newestId)) this.#newestId = entry.id;
     }
     if (batch.fence > this.fence) this.fence = batch.fence;
     this.weight += 1 + batch.leases.length + batch.ended.length + batch.entries.length;
     this.lastSeq = seq;
   }
+}
+
+/** Whether one number in base 36 is greater than another; cheaper than to parse both. */
+function isLater(id: string, than: string): boolean {
+  return id.length === than.length ? id > than : id.length > than.length;
 }
 
 /** Which leases are in the lease table, or will be by the fold that was begun last. */
