@@ -89,7 +89,7 @@ export const governorChange = sqliteTable('governor_change', {
 export const lease = sqliteTable('lease', {
   /** Of the table alone: growing numbers are appended and found quicker than slot ids. */
   id: integer().primaryKey(),
-  /** The whole row as JSON. */
+  /** The whole row as a JSON array. */
   body: text().notNull(),
 });
 

@@ -8,7 +8,8 @@ import { beatClaim, type Claim, readMarks, releaseClaim, takeClaim } from './cla
 import { Connection, storeError } from './libsql/connection.ts';
 import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
-import { deleteLeases, Journal, readLeases } from './libsql/journal.ts';
+import { deleteLeases } from './libsql/fold.ts';
+import { Journal, readLeases } from './libsql/journal.ts';
 import { pruneStep, readLoggedPools, readLogPage } from './libsql/log.ts';
 import { migrateSchema } from './libsql/migrate.ts';
 import * as rows from './libsql/rows.ts';
@@ -92,7 +93,7 @@ export class LibsqlStore implements Store {
     const names = new Set(pools.map(({ name }) => name));
     const stored = await readLeases(connection);
     const orphans = stored.filter(({ row }) => !names.has(row.pool));
-    await deleteLeases(connection, orphans.map(({ id }) => id));
+    if (orphans.length > 0) await connection.write([deleteLeases(orphans.map(({ id }) => id))]);
     const leases = stored.map(({ row }) => row).filter(({ pool }) => names.has(pool));
     const { fence, attempt } = await readMarks(connection);
     this.#opened = { connection, journal };

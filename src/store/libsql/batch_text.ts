@@ -16,10 +16,18 @@ type BatchBody = [number, number, number, string[], Row[], readonly string[], Ro
 
 /** The words of one text; a cell holds a word's number, or 0 for null. */
 class Words {
-  readonly list: string[] = [];
+  readonly list: string[];
   readonly #numbers = new Map<string, number>();
 
-  numberOf(word: string | null): number {
+  constructor(list: string[] = []) {
+    this.list = list;
+  }
+
+  wordOf(cell: Cell | undefined): string | null {
+    return this.list[Number(cell) - 1] ?? null;
+  }
+
+  cellOf(word: string | null): number {
     if (word === null) return 0;
     let number = this.#numbers.get(word);
     if (number === undefined) {
@@ -29,6 +37,13 @@ class Words {
     return number;
   }
 }
+
+/** Leases outside a batch hold their words themselves. */
+const plainWords = {
+  cellOf: (word: string | null): Cell => word,
+  wordOf: (cell: Cell | undefined): string | null => typeof cell === 'string' ? cell : null,
+};
+const noBases = { baseFence: 0, base: 0 };
 
 export function batchText({ fence, leases, ended, entries }: Batch): string {
   const words = new Words();
@@ -48,13 +63,23 @@ export function batchText({ fence, leases, ended, entries }: Batch): string {
 
 export function batchOf(text: string): Batch {
   const body = JSON.parse(text) as BatchBody;
-  const [fence, baseFence, base, words, leases, ended, entries] = body;
+  const [fence, baseFence, base, list, leases, ended, entries] = body;
+  const words = new Words(list);
   return {
     fence,
     leases: leases.map((cells) => leaseOf(cells, words, { baseFence, base })),
     ended,
     entries: entries.map((cells) => entryOf(cells, words, base)),
   };
+}
+
+/** A JSON array of leases; each of its elements can be read by {@link leaseOfText}. */
+export function leasesText(leases: Iterable<LeaseRow>): string {
+  return JSON.stringify(Array.from(leases, (row) => leaseCells(row, plainWords, noBases)));
+}
+
+export function leaseOfText(text: string): LeaseRow {
+  return leaseOf(JSON.parse(text) as Row, plainWords, noBases);
 }
 
 export function entriesText(entries: readonly LogEntry[]): string {
@@ -66,24 +91,27 @@ export function entriesText(entries: readonly LogEntry[]): string {
 }
 
 export function entriesOf(text: string): LogEntry[] {
-  const [base, words, rows] = JSON.parse(text) as EntriesBody;
+  const [base, list, rows] = JSON.parse(text) as EntriesBody;
+  const words = new Words(list);
   return rows.map((cells) => entryOf(cells, words, base));
 }
+
+type LeaseWords = Pick<Words, 'cellOf' | 'wordOf'> | typeof plainWords;
 
 interface Bases {
   readonly baseFence: number;
   readonly base: number;
 }
 
-function leaseCells(row: LeaseRow, words: Words, { baseFence, base }: Bases): Row {
+function leaseCells(row: LeaseRow, words: LeaseWords, { baseFence, base }: Bases): Row {
   return [
     row.slotId,
-    words.numberOf(row.pool),
+    words.cellOf(row.pool),
     row.slots,
     row.fence - baseFence,
     row.attempt,
-    words.numberOf(row.keyId),
-    words.numberOf(row.holder),
+    words.cellOf(row.keyId),
+    words.cellOf(row.holder),
     row.grantedAt - base,
     row.termMs,
     row.requestDeadline - row.grantedAt,
@@ -92,18 +120,18 @@ function leaseCells(row: LeaseRow, words: Words, { baseFence, base }: Bases): Ro
   ];
 }
 
-function leaseOf(cells: Row, words: readonly string[], { baseFence, base }: Bases): LeaseRow {
+function leaseOf(cells: Row, words: LeaseWords, { baseFence, base }: Bases): LeaseRow {
   const [slotId, pool, slots, fence, attempt, keyId, holder, ...rest] = cells;
   const [grantedAfter, termMs, deadlineAfter, inFlight, tokens] = rest.map(Number);
   const grantedAt = base + (grantedAfter ?? 0);
   return {
     slotId: String(slotId),
-    pool: wordAt(words, pool) ?? '',
+    pool: words.wordOf(pool) ?? '',
     slots: Number(slots),
     fence: baseFence + Number(fence),
     attempt: String(attempt),
-    keyId: wordAt(words, keyId),
-    holder: wordAt(words, holder),
+    keyId: words.wordOf(keyId),
+    holder: words.wordOf(holder),
     grantedAt,
     termMs: termMs ?? 0,
     requestDeadline: grantedAt + (deadlineAfter ?? 0),
@@ -117,35 +145,35 @@ function entryCells(entry: LogEntry, words: Words, base: number): Row {
   const cells: Row = [
     entry.id,
     entry.at - base,
-    words.numberOf(entry.pool),
-    words.numberOf(entry.kind),
-    words.numberOf(entry.outcome),
+    words.cellOf(entry.pool),
+    words.cellOf(entry.kind),
+    words.cellOf(entry.outcome),
     entry.status,
-    words.numberOf(entry.reason),
+    words.cellOf(entry.reason),
     entry.queuedMs,
     entry.slots,
-    words.numberOf(entry.keyId),
-    words.numberOf(entry.address),
-    words.numberOf(entry.holder),
+    words.cellOf(entry.keyId),
+    words.cellOf(entry.address),
+    words.cellOf(entry.holder),
   ];
   const { count, proxied } = entry;
   if (count !== undefined || proxied !== undefined) cells.push(count ?? null);
   if (proxied !== undefined) {
     cells.push(
-      words.numberOf(proxied.method),
+      words.cellOf(proxied.method),
       proxied.path,
       proxied.upstreamStatus,
       proxied.durationMs,
       proxied.bytesIn,
       proxied.bytesOut,
-      words.numberOf(proxied.credential),
+      words.cellOf(proxied.credential),
     );
   }
   return cells;
 }
 
-function entryOf(cells: Row, words: readonly string[], base: number): LogEntry {
-  const word = (i: number) => wordAt(words, cells[i]);
+function entryOf(cells: Row, words: Words, base: number): LogEntry {
+  const word = (i: number) => words.wordOf(cells[i]);
   const [id, after] = cells;
   const [status, queuedMs, slots, count] = [cells[5], cells[7], cells[8], cells[12]];
   const proxied = cells.length > 13
@@ -175,9 +203,4 @@ function entryOf(cells: Row, words: readonly string[], base: number): LogEntry {
     ...(proxied === undefined ? {} : { proxied }),
     ...(typeof count === 'number' ? { count } : {}),
   };
-}
-
-/** The word of a cell; null where it has none. */
-function wordAt(words: readonly string[], number: Cell | undefined): string | null {
-  return words[Number(number) - 1] ?? null;
 }

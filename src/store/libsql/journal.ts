@@ -6,7 +6,7 @@
 import type { Client } from '@libsql/client';
 import { readMarks } from '../claim.ts';
 import type { Batch, LeaseRow } from '../store.ts';
-import { batchOf, batchText } from './batch_text.ts';
+import { batchOf, batchText, leaseOfText } from './batch_text.ts';
 import { type Connection, lostError } from './connection.ts';
 import { Backlog, type Fold, foldStatements, type Marks, StoredLeases } from './fold.ts';
 
@@ -86,7 +86,7 @@ export class Journal {
     const backlog = this.#backlog;
     this.#backlog = new Backlog();
     // From here on what comes later counts on this fold, so it is tried until it is done.
-    this.#begun = { backlog, leaseIds: this.#stored.take(backlog), marks: this.#marks };
+    this.#begun = { backlog, ...this.#stored.take(backlog), marks: this.#marks };
     await this.#foldBegun(this.#begun);
   }
 
@@ -113,14 +113,6 @@ export async function readLeases(connection: Connection): Promise<StoredLease[]>
   const { rows } = await connection.execute('SELECT id, body FROM lease', []);
   return rows.map((row) => ({
     id: Number(row.id),
-    row: JSON.parse(String(row.body)) as LeaseRow,
+    row: leaseOfText(String(row.body)),
   }));
-}
-
-export async function deleteLeases(connection: Connection, ids: readonly number[]): Promise<void> {
-  if (ids.length === 0) return;
-  await connection.write([{
-    sql: 'DELETE FROM lease WHERE id IN (SELECT value FROM json_each(?1))',
-    args: [JSON.stringify(ids)],
-  }]);
 }
