@@ -32,7 +32,10 @@ export interface Refusal {
   readonly retryAfterMs: number | undefined;
   readonly kind: RefusalKind;
   readonly isRateLearned: boolean;
-  /** The level was carried before: it was not on trial. */
+  /** What was raised last, where it is not proven yet. */
+  readonly trial: 'rate' | 'level' | null;
+  readonly isRateBinding: boolean;
+  /** The level was carried before, or one below it was refused as well. */
   readonly isSurprise: boolean;
   /** The starts accepted so far. */
   readonly acceptedTotal: number;
@@ -76,15 +79,17 @@ export class Blame {
     return Math.max(this.#carried, this.#carriedBefore);
   }
 
-  accepted(nowMs: number, inFlight: number): void {
+  /** A call was accepted; `isAfterEvent`: it started after the last refusal event. */
+  accepted(nowMs: number, inFlight: number, isAfterEvent: boolean): void {
     this.#alone = 0;
+    this.#owed = Math.max(0, this.#owed - 1 / CALLS_PER_SURPRISE);
+    if (!isAfterEvent) return;
     if (nowMs - this.#carriedFromMs > CARRIED_MS) {
       this.#carriedBefore = nowMs - this.#carriedFromMs > 2 * CARRIED_MS ? 0 : this.#carried;
       this.#carried = 0;
       this.#carriedFromMs = nowMs;
     }
     if (inFlight > this.#carried) this.#carried = inFlight;
-    this.#owed = Math.max(0, this.#owed - 1 / CALLS_PER_SURPRISE);
   }
 
   /** A call started with the level at `level`. */
@@ -106,11 +111,7 @@ export class Blame {
     }
     this.#gather(nowMs, refusal);
     if (this.#evidence >= EVIDENCE_ENOUGH) return rate('headers or hints tell of a rate');
-    if (refusal.isRateLearned) {
-      return inFlight < this.carried
-        ? rate('so many were carried just before')
-        : concurrency('more in flight than were carried lately');
-    }
+    if (refusal.isRateLearned) return this.#judgePaced(refusal);
     const perSecond = this.#steadyRate(nowMs, refusal);
     if (perSecond === null) return this.#owe(refusal);
     this.#events = [];
@@ -118,9 +119,24 @@ export class Blame {
     return { ...rate('the same rate was accepted at several levels'), perSecond };
   }
 
+  /** With a rate in force, what was raised last is at fault; else what was carried just before. */
+  #judgePaced({ inFlight, trial, isRateBinding }: Refusal): Verdict {
+    if (trial === 'rate') return rate('the rate was just raised');
+    if (trial === 'level') return concurrency('the level was just raised');
+    if (!isRateBinding) return concurrency('the rate was not what held back');
+    return inFlight <= this.carried
+      ? rate('so many were carried just before')
+      : concurrency('more in flight than were carried lately');
+  }
+
   /** A cap explains few refusals of levels that it carried; a rate explains many. */
   #owe({ isSurprise }: Refusal): Verdict {
-    if (isSurprise) this.#owed += 1;
+    if (isSurprise) {
+      this.#owed += 1;
+      // What was carried before is no measure any more.
+      this.#carried = 0;
+      this.#carriedBefore = 0;
+    }
     if (this.#owed < SURPRISES_OWED_MAX) return concurrency('more in flight than it takes');
     this.#owed = 0;
     this.#events = [];
