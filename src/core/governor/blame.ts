@@ -15,6 +15,13 @@ const LOW_SHARE = 0.25;
 /** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
 const CALLS_PER_SURPRISE = 45;
 const SURPRISES_OWED_MAX = 3.5;
+/**
+ * All refused calls together may be one in so many, and so many in advance: a cap that falls
+ * refuses a share of the level before the level has followed.
+ */
+const CALLS_PER_REFUSAL = 40;
+const REFUSALS_OWED_MIN = 12;
+const REFUSALS_PER_LEVEL = 0.75;
 /** So many calls in a row, each refused with no other in flight, are too fast, not too many. */
 const ALONE_ENOUGH = 3;
 /** Events whose accepted rates agree though their levels differ so much tell of a rate. */
@@ -66,7 +73,9 @@ export class Blame {
   #carriedFromMs = -Infinity;
   #evidence = 0;
   #evidenceAtMs = 0;
-  #owed = 0;
+  #surprisesOwed = 0;
+  #refusalsOwed = 0;
+  #refusalsOwedMax = REFUSALS_OWED_MIN;
   /** Calls refused with no other in flight, since one was accepted. */
   #alone = 0;
   #events: RefusalEvent[] = [];
@@ -82,7 +91,8 @@ export class Blame {
   /** A call was accepted; `isAfterEvent`: it started after the last refusal event. */
   accepted(nowMs: number, inFlight: number, isAfterEvent: boolean): void {
     this.#alone = 0;
-    this.#owed = Math.max(0, this.#owed - 1 / CALLS_PER_SURPRISE);
+    this.#surprisesOwed = Math.max(0, this.#surprisesOwed - 1 / CALLS_PER_SURPRISE);
+    this.#refusalsOwed = Math.max(0, this.#refusalsOwed - 1 / CALLS_PER_REFUSAL);
     if (!isAfterEvent) return;
     if (nowMs - this.#carriedFromMs > CARRIED_MS) {
       this.#carriedBefore = nowMs - this.#carriedFromMs > 2 * CARRIED_MS ? 0 : this.#carried;
@@ -114,8 +124,7 @@ export class Blame {
     if (refusal.isRateLearned) return this.#judgePaced(refusal);
     const perSecond = this.#steadyRate(nowMs, refusal);
     if (perSecond === null) return this.#owe(refusal);
-    this.#events = [];
-    this.#owed = 0;
+    this.#settle();
     return { ...rate('the same rate was accepted at several levels'), perSecond };
   }
 
@@ -130,23 +139,34 @@ export class Blame {
   }
 
   /** A cap explains few refusals of levels that it carried; a rate explains many. */
-  #owe({ isSurprise }: Refusal): Verdict {
+  #owe({ isSurprise, inFlight }: Refusal): Verdict {
     if (isSurprise) {
-      this.#owed += 1;
+      this.#surprisesOwed += 1;
       // What was carried before is no measure any more.
       this.#carried = 0;
       this.#carriedBefore = 0;
     }
-    if (this.#owed < SURPRISES_OWED_MAX) return concurrency('more in flight than it takes');
-    this.#owed = 0;
-    this.#events = [];
-    return rate('levels that were carried are refused again and again');
+    if (this.#refusalsOwed === 0) {
+      this.#refusalsOwedMax = Math.max(REFUSALS_OWED_MIN, REFUSALS_PER_LEVEL * inFlight);
+    }
+    this.#refusalsOwed += 1;
+    const isExplained = this.#surprisesOwed < SURPRISES_OWED_MAX &&
+      this.#refusalsOwed < this.#refusalsOwedMax;
+    if (isExplained) return concurrency('more in flight than it takes');
+    this.#settle();
+    return rate('fewer in flight did not end the refusals');
   }
 
-  reset(): void {
-    this.#owed = 0;
-    this.#evidence = 0;
+  /** A further refused call of a flight that was judged already. */
+  refusedAgain(): void {
+    this.#refusalsOwed += 1;
+  }
+
+  /** The explanation changed: what spoke against the last one is settled. */
+  #settle(): void {
     this.#events = [];
+    this.#surprisesOwed = 0;
+    this.#refusalsOwed = 0;
   }
 
   /**

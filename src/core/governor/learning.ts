@@ -190,6 +190,7 @@ export class Learning {
     scout.noteTurnaround(nowMs - start.atMs);
     const isScout = scout.owns(start.sequence);
     if (start.sequence <= this.#eventSequence) {
+      this.blame.refusedAgain();
       if (!learned.isDry && this.#isAdaptive) level.refusedAgain();
       return;
     }
