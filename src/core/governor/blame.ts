@@ -42,6 +42,8 @@ export interface Refusal {
   /** What was raised last, where it is not proven yet. */
   readonly trial: 'rate' | 'level' | null;
   readonly isRateBinding: boolean;
+  /** Nothing was accepted since the refusal event before. */
+  readonly isRepeated: boolean;
   /** The level was carried before, or one below it was refused as well. */
   readonly isSurprise: boolean;
   /** The starts accepted so far. */
@@ -78,6 +80,7 @@ export class Blame {
   #refusalsOwedMax = REFUSALS_OWED_MIN;
   /** Calls refused with no other in flight, since one was accepted. */
   #alone = 0;
+  #blamed: Verdict['about'] = 'unclear';
   #events: RefusalEvent[] = [];
   /** Levels in force at the starts since the last event. */
   #levelSum = 0;
@@ -109,6 +112,12 @@ export class Blame {
   }
 
   judge(nowMs: number, refusal: Refusal): Verdict {
+    const verdict = this.#judge(nowMs, refusal);
+    this.#blamed = verdict.about;
+    return verdict;
+  }
+
+  #judge(nowMs: number, refusal: Refusal): Verdict {
     const { inFlight, reading, kind } = refusal;
     if (kind !== 'auto') return { about: kind, because: 'the operator set the kind' };
     const scope = reading?.scope?.toLowerCase() ?? '';
@@ -129,7 +138,8 @@ export class Blame {
   }
 
   /** With a rate in force, what was raised last is at fault; else what was carried just before. */
-  #judgePaced({ inFlight, trial, isRateBinding }: Refusal): Verdict {
+  #judgePaced({ inFlight, trial, isRateBinding, isRepeated }: Refusal): Verdict {
+    if (isRepeated && this.#blamed === 'concurrency') return concurrency('the cut was too small');
     if (trial === 'rate') return rate('the rate was just raised');
     if (trial === 'level') return concurrency('the level was just raised');
     if (!isRateBinding) return concurrency('the rate was not what held back');

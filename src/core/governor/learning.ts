@@ -219,6 +219,7 @@ export class Learning {
       isRateLearned: learned.isActive,
       trial: this.#newestTrial(),
       isRateBinding: learned.isBinding,
+      isRepeated: this.#streak > 1,
       isSurprise: this.#streak > 1 || !level.isTrial,
       acceptedTotal: learned.acceptedTotal,
     });

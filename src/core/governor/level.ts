@@ -41,6 +41,8 @@ export class Level {
   bounds: LevelBounds;
   /** The last proven level; equal to the value where no trial runs. */
   #proven: number;
+  /** What was proven before a trial that was refused: where to go if that was too little. */
+  #fallback = 0;
   #proofs = 0;
   #step = 1;
   /** Starts up to this one say nothing about the level in force. */
@@ -155,10 +157,12 @@ export class Level {
     this.#pauseMs = event.pauseMs;
     this.#jitter = 1 + GAP_JITTER_SHARE * event.random();
     if (event.streak > 1) {
-      this.#settle(this.#floor, level);
+      this.#settle(Math.min(level - 1, Math.max(this.#floor, this.#fallback)), level);
+      this.#fallback = 0;
       this.#resetGap();
       return 'again';
     }
+    this.#fallback = this.isTrial ? this.#proven : 0;
     if (this.isTrial) {
       this.#settle(this.value - 1, this.value);
       if (wasProbe) this.#widenGap();
