@@ -15,6 +15,13 @@ const LOW_SHARE = 0.25;
 /** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
 const CALLS_PER_SURPRISE = 45;
 const SURPRISES_OWED_MAX = 3.5;
+/**
+ * All refused calls together may be one in so many, and so many in advance: a cap that falls
+ * refuses a share of the level before the level has followed.
+ */
+const CALLS_PER_REFUSAL = 40;
+const REFUSALS_OWED_MIN = 12;
+const REFUSALS_PER_LEVEL = 0.75;
 /** So many calls in a row, each refused with no other in flight, are too fast, not too many. */
 const ALONE_ENOUGH = 3;
 /** Events whose accepted rates agree though their levels differ so much tell of a rate. */
@@ -32,7 +39,12 @@ export interface Refusal {
   readonly retryAfterMs: number | undefined;
   readonly kind: RefusalKind;
   readonly isRateLearned: boolean;
-  /** The level was carried before: it was not on trial. */
+  /** What was raised last, where it is not proven yet. */
+  readonly trial: 'rate' | 'level' | null;
+  readonly isRateBinding: boolean;
+  /** Nothing was accepted since the refusal event before. */
+  readonly isRepeated: boolean;
+  /** The level was carried before, or one below it was refused as well. */
   readonly isSurprise: boolean;
   /** The starts accepted so far. */
   readonly acceptedTotal: number;
@@ -63,9 +75,12 @@ export class Blame {
   #carriedFromMs = -Infinity;
   #evidence = 0;
   #evidenceAtMs = 0;
-  #owed = 0;
+  #surprisesOwed = 0;
+  #refusalsOwed = 0;
+  #refusalsOwedMax = REFUSALS_OWED_MIN;
   /** Calls refused with no other in flight, since one was accepted. */
   #alone = 0;
+  #blamed: Verdict['about'] = 'unclear';
   #events: RefusalEvent[] = [];
   /** Levels in force at the starts since the last event. */
   #levelSum = 0;
@@ -76,15 +91,18 @@ export class Blame {
     return Math.max(this.#carried, this.#carriedBefore);
   }
 
-  accepted(nowMs: number, inFlight: number): void {
+  /** A call was accepted; `isAfterEvent`: it started after the last refusal event. */
+  accepted(nowMs: number, inFlight: number, isAfterEvent: boolean): void {
     this.#alone = 0;
+    this.#surprisesOwed = Math.max(0, this.#surprisesOwed - 1 / CALLS_PER_SURPRISE);
+    this.#refusalsOwed = Math.max(0, this.#refusalsOwed - 1 / CALLS_PER_REFUSAL);
+    if (!isAfterEvent) return;
     if (nowMs - this.#carriedFromMs > CARRIED_MS) {
       this.#carriedBefore = nowMs - this.#carriedFromMs > 2 * CARRIED_MS ? 0 : this.#carried;
       this.#carried = 0;
       this.#carriedFromMs = nowMs;
     }
     if (inFlight > this.#carried) this.#carried = inFlight;
-    this.#owed = Math.max(0, this.#owed - 1 / CALLS_PER_SURPRISE);
   }
 
   /** A call started with the level at `level`. */
@@ -94,6 +112,12 @@ export class Blame {
   }
 
   judge(nowMs: number, refusal: Refusal): Verdict {
+    const verdict = this.#judge(nowMs, refusal);
+    this.#blamed = verdict.about;
+    return verdict;
+  }
+
+  #judge(nowMs: number, refusal: Refusal): Verdict {
     const { inFlight, reading, kind } = refusal;
     if (kind !== 'auto') return { about: kind, because: 'the operator set the kind' };
     const scope = reading?.scope?.toLowerCase() ?? '';
@@ -106,31 +130,53 @@ export class Blame {
     }
     this.#gather(nowMs, refusal);
     if (this.#evidence >= EVIDENCE_ENOUGH) return rate('headers or hints tell of a rate');
-    if (refusal.isRateLearned) {
-      return inFlight < this.carried
-        ? rate('so many were carried just before')
-        : concurrency('more in flight than were carried lately');
-    }
+    if (refusal.isRateLearned) return this.#judgePaced(refusal);
     const perSecond = this.#steadyRate(nowMs, refusal);
     if (perSecond === null) return this.#owe(refusal);
-    this.#events = [];
-    this.#owed = 0;
+    this.#settle();
     return { ...rate('the same rate was accepted at several levels'), perSecond };
   }
 
-  /** A cap explains few refusals of levels that it carried; a rate explains many. */
-  #owe({ isSurprise }: Refusal): Verdict {
-    if (isSurprise) this.#owed += 1;
-    if (this.#owed < SURPRISES_OWED_MAX) return concurrency('more in flight than it takes');
-    this.#owed = 0;
-    this.#events = [];
-    return rate('levels that were carried are refused again and again');
+  /** With a rate in force, what was raised last is at fault; else what was carried just before. */
+  #judgePaced({ inFlight, trial, isRateBinding, isRepeated }: Refusal): Verdict {
+    if (isRepeated && this.#blamed === 'concurrency') return concurrency('the cut was too small');
+    if (trial === 'rate') return rate('the rate was just raised');
+    if (trial === 'level') return concurrency('the level was just raised');
+    if (!isRateBinding) return concurrency('the rate was not what held back');
+    return inFlight <= this.carried
+      ? rate('so many were carried just before')
+      : concurrency('more in flight than were carried lately');
   }
 
-  reset(): void {
-    this.#owed = 0;
-    this.#evidence = 0;
+  /** A cap explains few refusals of levels that it carried; a rate explains many. */
+  #owe({ isSurprise, inFlight }: Refusal): Verdict {
+    if (isSurprise) {
+      this.#surprisesOwed += 1;
+      // What was carried before is no measure any more.
+      this.#carried = 0;
+      this.#carriedBefore = 0;
+    }
+    if (this.#refusalsOwed === 0) {
+      this.#refusalsOwedMax = Math.max(REFUSALS_OWED_MIN, REFUSALS_PER_LEVEL * inFlight);
+    }
+    this.#refusalsOwed += 1;
+    const isExplained = this.#surprisesOwed < SURPRISES_OWED_MAX &&
+      this.#refusalsOwed < this.#refusalsOwedMax;
+    if (isExplained) return concurrency('more in flight than it takes');
+    this.#settle();
+    return rate('fewer in flight did not end the refusals');
+  }
+
+  /** A further refused call of a flight that was judged already. */
+  refusedAgain(): void {
+    this.#refusalsOwed += 1;
+  }
+
+  /** The explanation changed: what spoke against the last one is settled. */
+  #settle(): void {
     this.#events = [];
+    this.#surprisesOwed = 0;
+    this.#refusalsOwed = 0;
   }
 
   /**

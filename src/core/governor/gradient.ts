@@ -1,17 +1,24 @@
 /**
- * Reads the upstream's strain from the time to the first byte of proxied calls: where the median of
- * a window exceeds the best median seen, calls queue at the upstream, and their number is the level
- * times the excess share. It only holds growth, or asks for a lower level; when a lower level did
- * not make calls faster, the slowness is the upstream's own and becomes the new normal.
+ * Reads the upstream's strain from the time to the first byte of proxied calls: where the mean of a
+ * window exceeds the best known, calls queue at the upstream, and their number is the level times
+ * the excess share. It only holds growth, or asks for a lower level; where a lower level does not
+ * make answers faster, the slowness is the upstream's own and becomes the new normal.
  */
 const WINDOW_MS_MIN = 1000;
 const SAMPLES_MIN = 12;
-const SAMPLES_MAX = 64;
+/** One slow answer counts as so many times the best, at most. */
+const CLIP = 4;
+/** The best is the least of a smoothed series: one lucky window must not pin it low. */
+const SMOOTHING = 0.1;
+const WARM_UP_WINDOWS = 5;
 const HOLD_RATIO = 1.06;
 const CUT_RATIO = 1.12;
-const VERIFY_WINDOWS = 3;
+const QUEUE_HOLDS = 1;
+const QUEUE_CUTS = 2;
 const LEVEL_LOWERED = 0.8;
-const LATENCY_LOWERED = 0.9;
+const TIME_LOWERED = 0.95;
+const CUT_FORGOTTEN_WINDOWS = 10;
+/** Where answers differ this much by nature, their times say nothing. */
 const NOISY_CV = 1;
 
 export type Strain =
@@ -21,72 +28,86 @@ export type Strain =
 const NONE: Strain = { kind: 'none' };
 
 export class Gradient {
-  /** Made with the first sample: most pools never see one. */
-  #samples: Float32Array | null = null;
   #count = 0;
+  #sumMs = 0;
+  #squares = 0;
   #fromMs = -Infinity;
-  #baseMs = Infinity;
+  #windows = 0;
+  #smoothMs = 0;
+  #bestMs = Infinity;
   #mayGrow = true;
-  #cut: { level: number; medianMs: number; windows: number } | null = null;
+  /** The level and time before the first of a series of cuts, to see whether they helped. */
+  #cut: { level: number; meanMs: number; windows: number } | null = null;
 
   /** Whether the level may be raised once more in this window. */
   get mayGrow(): boolean {
-    return this.#samples === null || this.#mayGrow;
+    return this.#mayGrow;
   }
 
   grew(): void {
-    this.#mayGrow = false;
+    if (this.#fromMs !== -Infinity) this.#mayGrow = false;
   }
 
   /** One answer's time; at the end of a window, what it says of the level in force. */
   sample(nowMs: number, firstByteMs: number, level: number): Strain {
-    this.#samples ??= new Float32Array(SAMPLES_MAX);
     if (this.#fromMs === -Infinity) this.#fromMs = nowMs;
-    this.#samples[this.#count % SAMPLES_MAX] = firstByteMs;
+    const clippedMs = Math.min(firstByteMs, CLIP * this.#bestMs);
     this.#count += 1;
-    const isLong = nowMs - this.#fromMs >= Math.max(WINDOW_MS_MIN, 2 * firstByteMs);
-    if (this.#count < SAMPLES_MIN || !isLong) return NONE;
-    const sorted = this.#samples.slice(0, Math.min(this.#count, SAMPLES_MAX)).sort();
+    this.#sumMs += clippedMs;
+    this.#squares += clippedMs * clippedMs;
+    const meanMs = this.#sumMs / this.#count;
+    if (this.#count < SAMPLES_MIN) return NONE;
+    if (nowMs - this.#fromMs < Math.max(WINDOW_MS_MIN, 2 * meanMs)) return NONE;
+    const variance = Math.max(0, this.#squares / this.#count - meanMs * meanMs);
     this.#count = 0;
+    this.#sumMs = 0;
+    this.#squares = 0;
     this.#fromMs = nowMs;
-    if (variation(sorted) > NOISY_CV) {
-      this.#mayGrow = true;
-      return NONE;
-    }
-    return this.#judge(sorted[sorted.length >> 1]!, level);
+    if (variance <= (NOISY_CV * meanMs) ** 2) return this.#judge(meanMs, level);
+    this.#mayGrow = true;
+    return NONE;
   }
 
-  #judge(medianMs: number, level: number): Strain {
-    this.#baseMs = Math.min(this.#baseMs, medianMs);
-    const ratio = medianMs / this.#baseMs;
-    this.#mayGrow = ratio < HOLD_RATIO || level * (1 - 1 / ratio) < 1;
-    const cut = this.#cut;
-    if (cut !== null) {
-      cut.windows += 1;
-      if (cut.windows < VERIFY_WINDOWS) return NONE;
-      this.#cut = null;
-      const isLowered = level < LEVEL_LOWERED * cut.level;
-      if (isLowered && medianMs > LATENCY_LOWERED * cut.medianMs) {
-        this.#baseMs = medianMs;
-        const because = 'a lower level did not make answers faster';
-        return { kind: 'ownSlowness', level: cut.level, because };
-      }
-    }
-    if (ratio < CUT_RATIO || level * (1 - 1 / ratio) < 2) return NONE;
-    this.#cut = { level, medianMs, windows: 0 };
+  #judge(meanMs: number, level: number): Strain {
+    this.#remember(meanMs);
+    const ratio = meanMs / this.#bestMs;
+    const queued = level * (1 - 1 / ratio);
+    this.#mayGrow = ratio < HOLD_RATIO || queued < QUEUE_HOLDS;
+    const own = this.#checkCut(meanMs, level);
+    if (own !== null) return own;
+    if (ratio < CUT_RATIO || queued < QUEUE_CUTS) return NONE;
+    this.#cut ??= { level, meanMs, windows: 0 };
+    this.#cut.windows = 0;
     const lowered = Math.floor(level * Math.max(0.5, HOLD_RATIO / ratio));
     const because = `answers took ${ratio.toFixed(2)} times as long as the best`;
     return { kind: 'slow', level: Math.min(level - 1, lowered), because };
   }
-}
 
-function variation(sorted: Float32Array): number {
-  let sum = 0;
-  let squares = 0;
-  for (const value of sorted) {
-    sum += value;
-    squares += value * value;
+  #remember(meanMs: number): void {
+    this.#windows += 1;
+    const weight = Math.max(SMOOTHING, 1 / this.#windows);
+    this.#smoothMs += weight * (meanMs - this.#smoothMs);
+    this.#bestMs = this.#windows <= WARM_UP_WINDOWS
+      ? this.#smoothMs
+      : Math.min(this.#bestMs, this.#smoothMs);
   }
-  const mean = sum / sorted.length;
-  return mean === 0 ? 0 : Math.sqrt(Math.max(0, squares / sorted.length - mean * mean)) / mean;
+
+  /** Did lower levels make answers faster? If not, the slowness is not ours. */
+  #checkCut(meanMs: number, level: number): Strain | null {
+    const cut = this.#cut;
+    if (cut === null) return null;
+    cut.windows += 1;
+    const isLowered = level < LEVEL_LOWERED * cut.level;
+    if (!isLowered) {
+      if (cut.windows > CUT_FORGOTTEN_WINDOWS) this.#cut = null;
+      return null;
+    }
+    this.#cut = null;
+    if (meanMs <= TIME_LOWERED * cut.meanMs) return null;
+    this.#smoothMs = meanMs;
+    this.#bestMs = meanMs;
+    this.#mayGrow = true;
+    const because = 'a lower level did not make answers faster';
+    return { kind: 'ownSlowness', level: cut.level, because };
+  }
 }

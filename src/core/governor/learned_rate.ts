@@ -14,6 +14,7 @@ const ELAPSED_MS_MIN = 2000;
 const WINDOW_MS = 60_000;
 const GROWTH_FIRST = 0.02;
 const GROWTH_MAX = 1;
+const BINDING_SHARE = 0.5;
 const GAP_MS_MIN = 5000;
 const GAP_MS_MAX = 300_000;
 const UNBOUND_FORGET_MS = 600_000;
@@ -44,6 +45,16 @@ export class LearnedRate {
 
   get isActive(): boolean {
     return this.perSecond !== null;
+  }
+
+  /** The rate was raised, and has not carried for long enough yet. */
+  get isTrial(): boolean {
+    return this.#before !== null && this.isBinding;
+  }
+
+  /** It is this rate that starts wait for, most of the time. */
+  get isBinding(): boolean {
+    return this.#boundShare >= BINDING_SHARE;
   }
 
   get changedAtMs(): number {
@@ -150,7 +161,8 @@ export class LearnedRate {
     this.#checkpointMs = startedAtMs;
     this.#accepted = 1;
     const wanted = measured * MARGIN;
-    if (this.perSecond !== null && wanted >= this.perSecond) return;
+    // Where something else held back, what was accepted says nothing of the rate.
+    if (this.perSecond !== null && (wanted >= this.perSecond || !this.isBinding)) return;
     this.#set(this.perSecond === null ? wanted : Math.max(wanted, this.perSecond / 2));
     this.#changedAtMs = startedAtMs;
     this.#before = null;
@@ -196,7 +208,7 @@ export class LearnedRate {
       this.perSecond = null;
       return 'the rate did not hold back for long';
     }
-    if (nowMs < this.growsAtMs || this.#boundShare < 0.5) return null;
+    if (nowMs < this.growsAtMs || !this.isBinding) return null;
     if (this.#before !== null) {
       this.#growth = Math.min(this.#growth * 2, GROWTH_MAX);
       this.#gapMs = Math.max(GAP_MS_MIN, this.#gapMs / 2);

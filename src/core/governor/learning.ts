@@ -148,7 +148,7 @@ export class Learning {
     const { blame, scout, learned } = this;
     const isAfterEvent = start.sequence > this.#eventSequence;
     if (isAfterEvent) this.#streak = 0;
-    blame.accepted(nowMs, start.inFlight);
+    blame.accepted(nowMs, start.inFlight, isAfterEvent);
     if (scout.owns(start.sequence)) this.#reopen(nowMs);
     else if (isAfterEvent && !scout.isActive && learned.isDry) learned.reopened(start.atMs, 0);
     if (this.#isAdaptive) this.#seekLevel(nowMs, start, outcome);
@@ -190,6 +190,7 @@ export class Learning {
     scout.noteTurnaround(nowMs - start.atMs);
     const isScout = scout.owns(start.sequence);
     if (start.sequence <= this.#eventSequence) {
+      this.blame.refusedAgain();
       if (!learned.isDry && this.#isAdaptive) level.refusedAgain();
       return;
     }
@@ -216,17 +217,29 @@ export class Learning {
       retryAfterMs: outcome.retryAfterMs,
       kind: this.#settings.rate.kind,
       isRateLearned: learned.isActive,
+      trial: this.#newestTrial(),
+      isRateBinding: learned.isBinding,
+      isRepeated: this.#streak > 1,
       isSurprise: this.#streak > 1 || !level.isTrial,
       acceptedTotal: learned.acceptedTotal,
     });
     this.#changes.because(`refused, ${verdict.about}: ${verdict.because}`);
     if (verdict.about === 'unclear') return this.scout.enter(nowMs, this.#random);
-    if (verdict.about === 'concurrency') return this.#levelRefused(nowMs, start);
+    if (verdict.about === 'concurrency') {
+      return this.#levelRefused(nowMs, start, outcome.retryAfterMs ?? 0);
+    }
     if (verdict.perSecond === undefined || !this.#settings.rate.learn) {
       return this.#rateRefused(nowMs, outcome);
     }
     level.restoreCalm(this.#lastSequence);
     learned.learn(nowMs, verdict.perSecond);
+  }
+
+  #newestTrial(): 'rate' | 'level' | null {
+    const { level, learned } = this;
+    const isLevelTrial = level.isTrial && this.#streak === 1;
+    if (!learned.isTrial) return isLevelTrial ? 'level' : null;
+    return isLevelTrial && level.heldFromMs > learned.changedAtMs ? 'level' : 'rate';
   }
 
   #rateRefused(nowMs: number, outcome: Outcome): void {
@@ -238,9 +251,10 @@ export class Learning {
     scout.enter(nowMs, this.#random);
   }
 
-  #levelRefused(nowMs: number, start: Start): void {
+  #levelRefused(nowMs: number, start: Start, pauseMs: number): void {
     const { learned, level, scout } = this;
-    const event = { streak: this.#streak, last: this.#lastSequence, random: this.#random };
+    const [streak, last, random] = [this.#streak, this.#lastSequence, this.#random];
+    const event = { streak, last, pauseMs, random };
     // Of a burst any call may be the refused one: what counts is how many were in flight with it.
     const inFlight = Math.max(start.inFlight, this.#lastInFlight);
     if (this.#isAdaptive) level.refused(nowMs, inFlight, event);

@@ -12,6 +12,8 @@ const CALLS_PER_PROBE_MAX = 100;
 const PROBE_GAP_MS_MIN = 3000;
 const PROBE_GAP_MS_MAX = 8000;
 const PROBE_GAP_GROWTH = 1.5;
+/** Where a refusal pauses the pool, a trial may cost one part in so many of the time. */
+const PAUSES_PER_GAP = 30;
 const SLOW_PROBE_GAP_MS_MAX = 60_000;
 /** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap. */
 const PROOF_SHARE = 1 / 2;
@@ -39,6 +41,8 @@ export class Level {
   bounds: LevelBounds;
   /** The last proven level; equal to the value where no trial runs. */
   #proven: number;
+  /** What was proven before a trial that was refused: where to go if that was too little. */
+  #fallback = 0;
   #proofs = 0;
   #step = 1;
   /** Starts up to this one say nothing about the level in force. */
@@ -46,6 +50,8 @@ export class Level {
   /** One flight cuts to half of the level at which it began, at most. */
   #floor = 0;
   #gapMs = PROBE_GAP_MS_MIN;
+  /** What the last refusal cost: the pause that came with it. */
+  #pauseMs = 0;
   #jitter = 1;
   #gapCalls = CALLS_PER_PROBE_MIN;
   #heldFromMs = -Infinity;
@@ -87,7 +93,8 @@ export class Level {
 
   /** When one more may be tried at the earliest. */
   get probeAtMs(): number {
-    return this.#heldFromMs + this.#gapMs * this.#jitter;
+    const gapMs = Math.max(this.#gapMs, PAUSES_PER_GAP * this.#pauseMs);
+    return this.#heldFromMs + Math.min(SLOW_PROBE_GAP_MS_MAX, gapMs) * this.#jitter;
   }
 
   /** A call that started with `inFlight` in flight succeeded. */
@@ -137,7 +144,7 @@ export class Level {
   refused(
     nowMs: number,
     inFlight: number,
-    event: { streak: number; last: number; random: () => number },
+    event: { streak: number; last: number; pauseMs: number; random: () => number },
   ): LevelMove {
     const wasProbe = this.value >= this.ceiling;
     const level = Math.min(inFlight, this.value);
@@ -147,12 +154,15 @@ export class Level {
     this.#calmFromMs = nowMs;
     this.#heldFromMs = nowMs;
     this.#callsSinceHeld = 0;
+    this.#pauseMs = event.pauseMs;
     this.#jitter = 1 + GAP_JITTER_SHARE * event.random();
     if (event.streak > 1) {
-      this.#settle(this.#floor, level);
+      this.#settle(Math.min(level - 1, Math.max(this.#floor, this.#fallback)), level);
+      this.#fallback = 0;
       this.#resetGap();
       return 'again';
     }
+    this.#fallback = this.isTrial ? this.#proven : 0;
     if (this.isTrial) {
       this.#settle(this.value - 1, this.value);
       if (wasProbe) this.#widenGap();
