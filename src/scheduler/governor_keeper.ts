@@ -1,7 +1,7 @@
 /**
  * Keeps what the governors learn: stores it a few times a minute where it changed, with every
- * change that they made, and gives it back to the next process. What is lost in a crash is the learning of
- * the last seconds, never a rule.
+ * change that they made, and gives it back to the next process. What is lost in a crash is the
+ * learning of the last seconds, never a rule.
  */
 import type { Change, Saved } from '../core/governor/governor.ts';
 import type { ChangeRow, GovernorRow, Store } from '../store/store.ts';
