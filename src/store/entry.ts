@@ -3,7 +3,10 @@
  * It never holds a secret and never a slotId.
  */
 export interface LogEntry {
-  /** The attempt's id, as `x-nthpool-request-id` told it. */
+  /**
+   * The attempt's id, as `x-nthpool-request-id` told it: a number in base 36. No two entries have
+   * the same; a summary row has one of its own.
+   */
   readonly id: string;
   /** Epoch ms of the decision. */
   readonly at: number;

@@ -103,7 +103,7 @@ describe('while another connection holds the write lock', () => {
         process.exit(0);
       });
       console.log('locked');`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script, path]);
+    const child = spawn('node', ['--input-type=module', '-e', script, path]);
     await new Promise((resolve) => child.stdout.once('data', resolve));
     await expect(store.commit(begin('s1'))).rejects.toMatchObject({ kind: 'busy' });
     const ended = new Promise((resolve) => child.once('exit', resolve));
