@@ -9,6 +9,12 @@ import { storeFor } from '../store/stores.ts';
 import { EXIT, Stop } from './command.ts';
 import { lockFile } from './file_lock.ts';
 
+/** A lock that is held longer than this at the start ends the start: 5 s. */
+const BUSY_TRIES = 50;
+const BUSY_WAIT_MS = 100;
+
+const sleep = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+
 export interface Database {
   readonly store: Store;
   readonly snapshot: Snapshot;
@@ -21,14 +27,27 @@ export async function openDatabase(url: string): Promise<Database> {
     ...(authToken === undefined ? {} : { authToken }),
     owner: crypto.randomUUID(),
     lock: lockFile,
-    sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
+    sleep,
   });
   if (store === null) throw new Stop(EXIT.usage, `--db: no store knows the URL ${url}`);
   try {
-    return { store, snapshot: await store.open() };
+    return { store, snapshot: await openPatiently(store) };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     throw new Stop(error.kind === 'owned' ? EXIT.owned : EXIT.database, error.message);
+  }
+}
+
+/** Waits out a lock that another process, a backup say, holds for a moment. */
+async function openPatiently(store: Store): Promise<Snapshot> {
+  for (let tries = 1;; tries++) {
+    try {
+      return await store.open();
+    } catch (error) {
+      const isBusy = error instanceof StoreError && error.kind === 'busy';
+      if (!isBusy || tries >= BUSY_TRIES) throw error;
+      await sleep(BUSY_WAIT_MS);
+    }
   }
 }
 

@@ -2,8 +2,10 @@
  * The access log of a pool, newest first, in pages.
  */
 import type { Context } from 'hono';
+import { isLogCursor } from '../store/store.ts';
 import { LogParams } from '../wire.ts';
 import { entryOf, parsed } from './admin_body.ts';
+import { Fault } from './fault.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
 
@@ -14,6 +16,9 @@ export const logRoutes: readonly Route[] = [
 async function showLog(context: Context, server: Server): Promise<Response> {
   const { spec } = entryOf(context, server);
   const { limit, cursor, outcome, since, until } = parsed(LogParams, context.req.query());
+  if (cursor !== undefined && !isLogCursor(cursor)) {
+    throw new Fault('invalid_request', { message: 'cursor: must be the nextCursor of a page' });
+  }
   await server.scheduler.journal.settled();
   const page = await server.store.readLog({
     pool: spec.name,
