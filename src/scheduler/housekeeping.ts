@@ -4,6 +4,7 @@
  */
 import { log, messageOf } from '../log.ts';
 import type { Retention, Store } from '../store/store.ts';
+import { StoreError } from '../store/store.ts';
 import type { Timer } from './clock.ts';
 import type { Directory } from './directory.ts';
 import type { GovernorKeeper } from './governor_keeper.ts';
@@ -64,7 +65,8 @@ export class Housekeeping {
         // A failing store is told of by the journal; asking it for more would only add noise.
         if (!this.#scheduler.journal.isFailing) await work();
       } catch (error) {
-        log.warn('{name} failed: {reason}', { name, reason: messageOf(error) });
+        const isBusy = error instanceof StoreError && error.kind === 'busy';
+        if (!isBusy) log.warn('{name} failed: {reason}', { name, reason: messageOf(error) });
       }
       if (this.#timers.has(name)) this.#every(name, everyMs, work);
     };
