@@ -102,7 +102,10 @@ export class Scheduler {
     return this.#attempts.next(this.clock.nowMs()).toString(36);
   }
 
-  /** Puts back what the database kept: while the server was down nobody could renew. */
+  /**
+   * Puts back what the database kept: while the server was down nobody could renew. It is written
+   * anew, so that a deadline that the wall clock moved does not move again at the next start.
+   */
   restore(rows: readonly LeaseRow[]): void {
     const nowMs = this.clock.nowMs();
     const leases = rows.map((row) => restored(row, nowMs));
@@ -110,6 +113,7 @@ export class Scheduler {
     this.turn((_) => {
       for (const lease of leases) this.#bouncer.restore(lease);
     });
+    this.restamp();
   }
 
   /** Answers once the grant is durable, the refusal is sure, or the wait is over. */
