@@ -1,0 +1,316 @@
+/**
+ * Write-through as callers see it: a grant is told after the flush that covers it or not at all,
+ * and whatever the store does, no slot is held that nobody was told of.
+ */
+import { describe, expect, it } from 'vitest';
+import { settings, T0 } from '../support/pools.ts';
+import { answer, leaseOf, Rig } from '../support/rig.ts';
+
+/** Leases that outlive every trouble of these tests, unless said otherwise. */
+const LONG = { termMs: 20_000, requestTimeoutMs: 50_000, timeoutMs: 5000 };
+const long = settings(LONG);
+
+describe('a grant', () => {
+  it('is told after the flush that covers it, and not before', async () => {
+    const rig = new Rig();
+    rig.store.hold();
+    const told = rig.acquire({ holder: 'me' });
+    await rig.clock.settle();
+    expect(answer(told)).toBeNull();
+    expect(rig.store.tried).toHaveLength(1);
+    rig.store.letGo();
+    await rig.clock.settle();
+    const { slotId, fence, attempt } = leaseOf(told);
+    expect(rig.store.leases.get(slotId)).toEqual({
+      slotId,
+      pool: 'a',
+      slots: 1,
+      fence,
+      attempt,
+      keyId: 'key 1',
+      holder: 'me',
+      grantedAt: T0,
+      termMs: 100,
+      requestDeadline: T0 + 250,
+      inFlight: 1,
+      tokens: 0,
+    });
+    expect(rig.store.fence).toBe(fence);
+    expect(rig.store.entries).toMatchObject([{ id: attempt, outcome: 'granted', status: 200 }]);
+  });
+
+  it('shares one flush with all that came with it', async () => {
+    const rig = new Rig({ pool: settings({ limit: 5 }) });
+    const told = Array.from({ length: 5 }, () => rig.acquire());
+    await rig.clock.settle();
+    expect(told.map(answer)).toEqual(Array(5).fill('granted'));
+    expect(rig.store.tried).toHaveLength(1);
+    expect(rig.store.tried[0]?.leases).toHaveLength(5);
+  });
+
+  it('that comes during a flush is covered by the next, and not told with this one', async () => {
+    const rig = new Rig();
+    rig.store.hold();
+    const first = rig.acquire();
+    await rig.clock.settle();
+    const second = rig.acquire();
+    await rig.clock.settle();
+    expect(rig.store.tried).toHaveLength(1);
+    rig.store.letGo();
+    rig.store.hold();
+    await rig.clock.settle();
+    expect([first, second].map(answer)).toEqual(['granted', null]);
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(answer(second)).toBe('granted');
+    expect(rig.store.tried.map(({ leases }) => leases.length)).toEqual([1, 1]);
+  });
+
+  it('to a proxied request is told at once, and leaves no row', async () => {
+    const rig = new Rig();
+    rig.store.hold();
+    const told = rig.acquire({ door: 'proxy' });
+    await rig.clock.settle();
+    expect(answer(told)).toBe('granted');
+    await rig.clock.pass(1000);
+    expect(rig.store.tried).toEqual([]);
+  });
+});
+
+describe('a release', () => {
+  it('frees the slot at once, and its row within 250 ms', async () => {
+    const rig = new Rig();
+    const lease = await rig.hold();
+    expect(rig.release(lease)).toBe(true);
+    expect(rig.pool.inUse).toBe(0);
+    expect(rig.store.leases.size).toBe(1);
+    await rig.clock.pass(250);
+    expect(rig.store.leases.size).toBe(0);
+  });
+
+  it('is durable with the next grant where that is sooner', async () => {
+    const rig = new Rig();
+    const lease = await rig.hold();
+    rig.release(lease);
+    const next = await rig.hold();
+    expect([...rig.store.leases.keys()]).toEqual([next.slotId]);
+  });
+
+  it('during the flush of its own row still deletes the row', async () => {
+    const rig = new Rig({ pool: long });
+    const lease = await rig.hold();
+    rig.store.hold();
+    rig.scheduler.restamp();
+    await rig.clock.pass(250);
+    expect(rig.store.tried.at(-1)?.leases).toHaveLength(1);
+    rig.release(lease);
+    rig.store.letGo();
+    await rig.clock.pass(250);
+    expect(rig.store.leases.size).toBe(0);
+  });
+
+  it('of what was never flushed writes nothing of it', async () => {
+    const rig = new Rig();
+    rig.acquire();
+    const [lease] = rig.pool.leases.values();
+    if (lease === undefined) throw new Error('wanted a lease');
+    rig.release(lease);
+    await rig.clock.pass(250);
+    expect(rig.store.tried.flatMap(({ leases, ended }) => [...leases, ...ended])).toEqual([]);
+  });
+});
+
+describe('a flush that fails', () => {
+  it('answers storage_unavailable, releases what it covered, and leaves no grant in the log', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.trouble = 'failed';
+    const told = rig.acquire();
+    await rig.clock.settle();
+    expect(answer(told)).toBe('storage_unavailable');
+    expect(rig.pool.inUse).toBe(0);
+    expect(rig.heard).toEqual(['failing']);
+    rig.store.trouble = null;
+    await rig.clock.pass(500);
+    expect(rig.store.leases.size).toBe(0);
+    expect(rig.store.entries.map(({ outcome }) => outcome)).toEqual(['storage_unavailable']);
+  });
+
+  it('in doubt has its rows deleted by the next', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.trouble = 'in doubt';
+    const told = rig.acquire();
+    await rig.clock.settle();
+    expect(answer(told)).toBe('storage_unavailable');
+    expect(rig.store.leases.size).toBe(1);
+    rig.store.trouble = null;
+    await rig.clock.pass(250);
+    expect(rig.store.leases.size).toBe(0);
+  });
+
+  it('fails those too that were granted while it was under way', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.hold();
+    const first = rig.acquire();
+    await rig.clock.settle();
+    const second = rig.acquire();
+    rig.store.trouble = 'failed';
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect([first, second].map(answer)).toEqual(['storage_unavailable', 'storage_unavailable']);
+    expect(rig.pool.inUse).toBe(0);
+  });
+
+  it('undoes no release: the slot stays free, the row goes with the next flush', async () => {
+    const rig = new Rig({ pool: long });
+    const lease = await rig.hold();
+    rig.release(lease);
+    rig.store.trouble = 'failed';
+    await rig.clock.pass(250);
+    expect(rig.pool.inUse).toBe(0);
+    expect(rig.store.leases.size).toBe(1);
+    rig.store.trouble = null;
+    await rig.clock.pass(250);
+    expect(rig.store.leases.size).toBe(0);
+  });
+
+  it('keeps older leases, which can be renewed and released meanwhile', async () => {
+    const rig = new Rig({ pool: long });
+    const [kept, freed] = [await rig.hold(), await rig.hold()];
+    rig.store.trouble = 'failed';
+    rig.release(freed);
+    const told = rig.acquire();
+    await rig.clock.pass(250);
+    expect(answer(told)).toBe('storage_unavailable');
+    expect(rig.renew(kept)).toBe('renewed');
+    expect(rig.pool.inUse).toBe(1);
+    expect(rig.release(kept)).toBe(true);
+  });
+});
+
+describe('while the store fails', () => {
+  async function failing(): Promise<Rig> {
+    const rig = new Rig({ pool: settings({ ...LONG, limit: 1 }) });
+    rig.store.trouble = 'failed';
+    rig.acquire();
+    await rig.clock.settle();
+    return rig;
+  }
+
+  it('acquires are refused at once, those that would wait too', async () => {
+    const rig = await failing();
+    const before = rig.store.tried.length;
+    const told = [rig.acquire(), rig.acquire({ waitMs: 5000 })];
+    await rig.clock.settle();
+    expect(told.map(answer)).toEqual(['storage_unavailable', 'storage_unavailable']);
+    expect(rig.store.tried).toHaveLength(before);
+    expect(rig.pool.queue.length).toBe(0);
+  });
+
+  it('who waits keeps its place, nobody is admitted, and recovery serves by itself', async () => {
+    const rig = new Rig({ pool: long });
+    const held = [await rig.hold(), await rig.hold()];
+    const line = [1, 2, 3].map(() => rig.acquire({ waitMs: 4000 }));
+    rig.store.trouble = 'failed';
+    rig.release(held[0] as typeof held[0] & object);
+    await rig.clock.settle();
+    // The slot went to the head, whose grant could not be made durable.
+    expect(line.map(answer)).toEqual(['storage_unavailable', null, null]);
+    rig.release(held[1] as typeof held[0] & object);
+    await rig.clock.pass(2000);
+    expect(line.map(answer)).toEqual(['storage_unavailable', null, null]);
+    expect(rig.pool.inUse).toBe(0);
+    rig.store.trouble = null;
+    await rig.clock.pass(250);
+    expect(line.map(answer)).toEqual(['storage_unavailable', 'granted', 'granted']);
+    expect(rig.heard).toEqual(['failing', 'recovered']);
+  });
+
+  it('a wait whose budget ends is answered storage_unavailable', async () => {
+    const rig = new Rig({ pool: long });
+    await rig.hold();
+    await rig.hold();
+    const waiter = rig.acquire({ waitMs: 600 });
+    rig.store.trouble = 'failed';
+    rig.scheduler.restamp();
+    await rig.clock.pass(599);
+    expect(answer(waiter)).toBeNull();
+    await rig.clock.pass(1);
+    expect(answer(waiter)).toBe('storage_unavailable');
+  });
+
+  it('is tried again each 250 ms, and told once', async () => {
+    const rig = await failing();
+    const before = rig.store.tried.length;
+    await rig.clock.pass(1000);
+    expect(rig.store.tried.length - before).toBe(4);
+    expect(rig.heard).toEqual(['failing']);
+  });
+});
+
+describe('a store that is locked', () => {
+  it('is waited out up to 1 s, and nothing fails', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.trouble = 'busy';
+    const told = rig.acquire();
+    await rig.clock.pass(950);
+    expect(answer(told)).toBeNull();
+    rig.store.trouble = null;
+    await rig.clock.pass(20);
+    expect(answer(told)).toBe('granted');
+    expect(rig.heard).toEqual([]);
+  });
+
+  it('counts as failing after 1 s', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.trouble = 'busy';
+    const told = rig.acquire();
+    await rig.clock.pass(1020);
+    expect(answer(told)).toBe('storage_unavailable');
+    expect(rig.heard).toEqual(['failing']);
+    expect(rig.pool.inUse).toBe(0);
+  });
+
+  it('has a whole second anew after each write that succeeded', async () => {
+    const rig = new Rig({ pool: long });
+    for (let round = 0; round < 3; round++) {
+      rig.store.trouble = 'busy';
+      const told = rig.acquire();
+      await rig.clock.pass(700);
+      rig.store.trouble = null;
+      await rig.clock.pass(20);
+      rig.release(leaseOf(told));
+    }
+    expect(rig.heard).toEqual([]);
+  });
+});
+
+describe('a database that another server took over', () => {
+  it('is told to the process, and nothing is answered or written any more', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.trouble = 'lost';
+    const told = rig.acquire();
+    await rig.clock.pass(5000);
+    expect(rig.heard).toEqual(['lost']);
+    expect(answer(told)).toBeNull();
+    expect(rig.store.tried).toHaveLength(1);
+  });
+});
+
+describe('settled', () => {
+  it('resolves when all before it is durable', async () => {
+    const rig = new Rig();
+    const lease = await rig.hold();
+    rig.release(lease);
+    await Promise.all([rig.scheduler.journal.settled(), rig.clock.settle()]);
+    expect(rig.store.leases.size).toBe(0);
+  });
+
+  it('resolves while the store fails', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.trouble = 'failed';
+    rig.acquire();
+    await rig.clock.settle();
+    await rig.scheduler.journal.settled();
+    expect(rig.heard).toEqual(['failing']);
+  });
+});
