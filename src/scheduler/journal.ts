@@ -84,7 +84,10 @@ export class Journal {
 
   log(entry: LogEntry): void {
     this.#entries.push(entry);
-    if (this.#entries.length > ENTRIES_MAX) this.#entries.splice(0, ENTRIES_MAX / 10);
+    // While the store fails no entry is a grant's; at other times each may be.
+    if (this.#isFailing && this.#entries.length > ENTRIES_MAX) {
+      this.#entries.splice(0, ENTRIES_MAX / 10);
+    }
     this.#linger();
   }
 
