@@ -3,12 +3,28 @@
  * and whatever the store does, no slot is held that nobody was told of.
  */
 import { describe, expect, it } from 'vitest';
+import type { LogEntry } from '../../src/store/entry.ts';
 import { settings, T0 } from '../support/pools.ts';
 import { answer, leaseOf, Rig } from '../support/rig.ts';
 
 /** Leases that outlive every trouble of these tests, unless said otherwise. */
 const LONG = { termMs: 20_000, requestTimeoutMs: 50_000, timeoutMs: 5000 };
 const long = settings(LONG);
+
+const REFUSAL: LogEntry = {
+  id: '',
+  at: T0,
+  pool: 'a',
+  kind: 'lock',
+  outcome: 'too_many_requests',
+  status: 429,
+  reason: 'full',
+  queuedMs: 0,
+  slots: 1,
+  keyId: null,
+  address: null,
+  holder: null,
+};
 
 describe('a grant', () => {
   it('is told after the flush that covers it, and not before', async () => {
@@ -64,6 +80,18 @@ describe('a grant', () => {
     await rig.clock.settle();
     expect(answer(second)).toBe('granted');
     expect(rig.store.tried.map(({ leases }) => leases.length)).toEqual([1, 1]);
+  });
+
+  it('has its row in the log, however many were made during one flush', async () => {
+    const rig = new Rig({ pool: settings({ ...LONG, limit: 12_000 }) });
+    rig.store.hold();
+    const first = rig.acquire();
+    await rig.clock.settle();
+    const rest = Array.from({ length: 11_000 }, () => rig.acquire());
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect([first, ...rest].every((told) => answer(told) === 'granted')).toBe(true);
+    expect(rig.store.entries).toHaveLength(11_001);
   });
 
   it('to a proxied request is told at once, and leaves no row', async () => {
@@ -236,6 +264,17 @@ describe('while the store fails', () => {
     expect(answer(waiter)).toBeNull();
     await rig.clock.pass(1);
     expect(answer(waiter)).toBe('storage_unavailable');
+  });
+
+  it('no more than 10 000 refusals are kept for the log', async () => {
+    const rig = await failing();
+    for (let each = 0; each < 12_000; each++) {
+      rig.scheduler.journal.log({ ...REFUSAL, id: `${each}` });
+    }
+    rig.store.trouble = null;
+    await rig.clock.pass(250);
+    expect(rig.store.entries.length).toBeLessThanOrEqual(10_000);
+    expect(rig.store.entries.at(-1)?.id).toBe('11999');
   });
 
   it('is tried again each 250 ms, and told once', async () => {
