@@ -154,6 +154,17 @@ describe('the rate', () => {
     expect(gate.starts).toMatchObject([{ inFlight: 1, tokens: 7 }]);
   });
 
+  it('opens by time alone where an old pause is still there that nobody resumed', () => {
+    const bench = new Bench();
+    const gate = bench.gate(2);
+    bench.bouncer.setPause(bench.nowMs, bench.pool, { untilMs: T0 + 10, reason: null });
+    bench.pass(20);
+    gate.openAtMs = T0 + 50;
+    const waiter = bench.wait(500);
+    bench.pass(30);
+    expect(bench.fate(waiter)).toBe('granted');
+  });
+
   it('refuses who waits when an outcome moves its opening beyond the budget', () => {
     const bench = new Bench(settings({ limit: 1 }));
     const gate = bench.gate(1);

@@ -5,6 +5,8 @@
 import type { Pool } from '../../src/core/pool.ts';
 import type { LeaseRecord } from './ledger.ts';
 
+export type Answer = 'granted' | 'refused' | 'refused by the rate';
+
 export interface Call {
   /** Its label as a holder, by which its lease is known. */
   readonly label: string;
@@ -19,7 +21,7 @@ export interface Call {
   readonly caller: AbortController;
   /** The lease that the core gave it, before anyone was told. */
   lease: LeaseRecord | null;
-  answer: 'granted' | 'refused' | null;
+  answer: Answer | null;
 }
 
 export class Calls {
@@ -52,7 +54,7 @@ export class Calls {
     return this.#byLabel.get(label ?? '');
   }
 
-  answered(call: Call, answer: 'granted' | 'refused'): void {
+  answered(call: Call, answer: Answer): void {
     call.answer = answer;
     this.#open.delete(call);
   }

@@ -23,7 +23,7 @@ export function checkLine(pool: Pool, waiting: readonly Call[]): void {
 export function checkWaits(
   { scheduler }: Life,
   pool: Pool,
-  line: { waiting: readonly Call[]; nowMs: number },
+  line: { waiting: readonly Call[]; isOpen: boolean; nowMs: number },
 ): void {
   for (const call of line.waiting) {
     const untilMs = call.sentAtMs + call.budgetMs + (call.budgetMs > 0 ? LATE_MS_MAX : 0);
@@ -31,13 +31,29 @@ export function checkWaits(
   }
   const head = pool.queue.head;
   if (head === null || scheduler.journal.isFailing || scheduler.isDraining) return;
-  const nowMs = scheduler.clock.nowMs();
-  const pausedUntilMs = pool.pause?.untilMs ?? -Infinity;
-  // A pause that has just ended lets nobody in before its timer.
-  if (pausedUntilMs <= nowMs && nowMs < pausedUntilMs + LATE_MS_MAX) return;
-  const opening = pool.opening(nowMs, head.ask.tokens, 0);
-  const isServable = opening.kind === 'open' && pool.fits(head.ask.slots);
-  claim(!isServable, 'nobody waits while its slots are free', pool.gauge(nowMs));
+  const isServable = line.isOpen && pool.fits(head.ask.slots);
+  claim(!isServable, 'nobody waits while its slots are free', {
+    pool: pool.name,
+    ...pool.gauge(scheduler.clock.nowMs()),
+  });
+}
+
+/** Since when each pool's gates are open; what opens by time alone may be noticed late. */
+export class Gates {
+  readonly #openSinceMs = new Map<Pool, number>();
+
+  /** Whether the pool's gates have been open for so long that the server must know it. */
+  isOpen({ scheduler }: Life, pool: Pool, nowMs: number): boolean {
+    const opening = pool.opening(scheduler.clock.nowMs(), pool.queue.head?.ask.tokens ?? 0, 0);
+    if (opening.kind === 'shut') {
+      this.#openSinceMs.set(pool, Infinity);
+      return false;
+    }
+    let sinceMs = this.#openSinceMs.get(pool) ?? -Infinity;
+    if (sinceMs === Infinity) sinceMs = nowMs;
+    this.#openSinceMs.set(pool, nowMs >= sinceMs + LATE_MS_MAX ? -Infinity : sinceMs);
+    return nowMs >= sinceMs + LATE_MS_MAX;
+  }
 }
 
 /** What holders believe to hold never passes the limit that was in force at the newest grant. */

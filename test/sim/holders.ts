@@ -22,7 +22,13 @@ const HABITS = [
 ] as const;
 const RETRY_MS = 100;
 const RETRIES_MAX = 30;
-const OK: Outcome = { kind: 'ok' };
+/** How work ends that its holder reports. */
+const OUTCOMES: readonly (Outcome & { weight: number })[] = [
+  { kind: 'ok', status: 200, weight: 75 },
+  { kind: 'throttled', status: 429, weight: 15 },
+  { kind: 'failed', status: 500, weight: 5 },
+  { kind: 'unknown', weight: 5 },
+];
 
 export interface HoldersOptions {
   readonly machine: Machine;
@@ -72,7 +78,7 @@ export class Holders {
     const entry = life?.directory.get(pool);
     if (life === null || entry === undefined) return;
     this.#options.tally.note('releases of a slot of another pool');
-    const isReleased = life.scheduler.release(entry.pool, slotId, OK);
+    const isReleased = life.scheduler.release(entry.pool, slotId, { kind: 'ok' });
     claim(!isReleased, 'a slot is released in its own pool alone');
   }
 
@@ -139,7 +145,8 @@ export class Holders {
       return machine.after(RETRY_MS, () => this.#giveBack(record, tries + 1));
     }
     const isLive = record.endedBy === null && record.endMs > machine.nowMs;
-    const isReleased = scheduler.release(entry.pool, record.slotId, OK);
+    const { weight: _, ...outcome } = random.weighted(OUTCOMES);
+    const isReleased = scheduler.release(entry.pool, record.slotId, outcome);
     tally.note(isReleased ? 'releases' : 'releases of what was gone');
     claim(isReleased === isLive, 'a release is answered right', { isReleased, record });
     if (isReleased) ledger.end(record, 'release');

@@ -69,7 +69,8 @@ export class Machine {
     performance.now = () => this.#nowMs;
     Object.assign(globalThis, {
       setTimeout: (call: () => void, delayMs: number) =>
-        this.#add(delayMs + this.#lateMs(), call, true),
+        // As runtimes do: whole ms, and at least one.
+        this.#add(Math.max(1, Math.trunc(delayMs) + this.#lateMs()), call, true),
       clearTimeout: (event: Event) => this.#remove(event),
       setImmediate: (call: () => void) => this.#add(0, call, true),
     });

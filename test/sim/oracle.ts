@@ -8,7 +8,7 @@ import type { Pool } from '../../src/core/pool.ts';
 import type { Granted } from '../../src/scheduler/verdict.ts';
 import type { Call } from './calls.ts';
 import { Calls } from './calls.ts';
-import { checkBelief, checkLine, checkWaits, LATE_MS_MAX } from './checks.ts';
+import { checkBelief, checkLine, checkWaits, Gates, LATE_MS_MAX } from './checks.ts';
 import type { Disk } from './disk.ts';
 import type { LeaseRecord } from './ledger.ts';
 import { Ledger } from './ledger.ts';
@@ -40,6 +40,7 @@ export class Oracle {
   /** Deletions that were asked for and may have reached the disk. */
   readonly removals = new Set<string>();
   #lives = 0;
+  #gates = new Gates();
   #fenceOfLife = 0;
   #jumpedAtMs = -Infinity;
   #diedAtMs = 0;
@@ -77,6 +78,7 @@ export class Oracle {
     this.#lives++;
     this.calls = new Calls(this.#lives);
     this.#fenceOfLife = 0;
+    this.#gates = new Gates();
     const owed = this.ledger.live().filter(({ endMs }) => endMs > this.#nowMs);
     for (const record of this.ledger.live()) this.ledger.end(record, 'lapse');
     let hasMoved = false;
@@ -138,7 +140,8 @@ export class Oracle {
     for (const { pool } of now.values()) {
       const waiting = this.calls.waiting(pool);
       checkLine(pool, waiting);
-      if (isQuiet) checkWaits(life, pool, { waiting, nowMs: this.#nowMs });
+      const isOpen = this.#gates.isOpen(life, pool, this.#nowMs);
+      if (isQuiet) checkWaits(life, pool, { waiting, isOpen, nowMs: this.#nowMs });
     }
     checkBelief(this.ledger.believed(this.#nowMs));
     this.#pools = now;
@@ -148,7 +151,10 @@ export class Oracle {
     const seen = new Map<string, Seen>();
     for (const { spec, pool } of directory.list()) {
       const pausedUntilMs = pool.pause?.untilMs ?? -Infinity;
-      seen.set(spec.name, { pool, limit: spec.concurrency.limit, pausedUntilMs });
+      // Where the limit moves by itself, only the governor knows it.
+      const { mode, limit: configured } = spec.concurrency;
+      const limit = mode === 'adaptive' ? pool.governor.limit : configured;
+      seen.set(spec.name, { pool, limit, pausedUntilMs });
     }
     return seen;
   }
@@ -223,7 +229,8 @@ export class Oracle {
       const untilMs = Math.max(record.endMs, startedAtMs) + LATE_MS_MAX;
       claim(!isQuiet || untilMs > this.#nowMs, 'a lease ends at its deadline', record);
       const call = this.calls.of(lease.holder);
-      claim(call?.answer !== 'refused', 'no slot is held for a call that was refused', record);
+      const isRefused = (call?.answer ?? 'granted') !== 'granted';
+      claim(!isRefused, 'no slot is held for a call that was refused', record);
     }
     claim(pool.inUse === slots, 'what is in use is the sum over the live leases', {
       inUse: pool.inUse,

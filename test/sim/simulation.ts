@@ -9,6 +9,8 @@ import { POOLS, World } from './world.ts';
 /** Longer than any lease, wait, pause or outage of the stormy phase goes on. */
 const CALM_MS = 60_000;
 const PROBES_MAX = 100;
+/** After each event of the stormy phase. */
+const CRASH_CHANCE = 0.001;
 
 export interface Report {
   readonly tally: Tally;
@@ -48,6 +50,7 @@ export async function simulate(
   try {
     world.start();
     for (const name of POOLS) void world.put(name, 2);
+    world.crashChance = CRASH_CHANCE;
     for (; turn < turns; turn++) {
       world.random.weighted(STEPS).take(world);
       await world.pass(spanMs(world));
@@ -78,7 +81,7 @@ function pool({ random }: World): string {
 function acquire(world: World): void {
   const { random } = world;
   const waitMs = random.chance(0.35) ? 0 : random.whole(1, 3500);
-  const slots = random.chance(0.75) ? 1 : random.whole(1, 4);
+  const slots = random.chance(0.7) ? 1 : random.whole(2, 4);
   const name = pool(world);
   if (world.acquire(name, { waitMs, slots }) === null) return;
   if (random.chance(0.1)) world.acquire(name, { waitMs, slots: 1 });
@@ -136,6 +139,7 @@ function jump(world: World): void {
 async function calm(world: World): Promise<void> {
   const { disk, oracle, weather } = world;
   weather.calmDown();
+  world.crashChance = 0;
   await world.pass(CALM_MS);
   if (world.life?.scheduler.isDraining !== false) world.crash(0);
   await world.pass(CALM_MS);
@@ -159,13 +163,17 @@ async function probe(world: World, name: string): Promise<void> {
   claim(entry !== undefined, 'a pool that was put is there');
   if (life === null || entry === undefined) return;
   claim(entry.pool.inUse === 0 && entry.pool.queue.length === 0, 'a calm pool is empty');
+  // What was learned from refusals would hold the probe back.
+  life.scheduler.turn((nowMs, bouncer) => bouncer.forget(nowMs, entry.pool));
   let held = 0;
-  for (; held < PROBES_MAX; held++) {
+  for (let tries = 0; tries < PROBES_MAX; tries++) {
     const call = world.acquire(name, { waitMs: 0, slots: 1 }, () => {});
-    await world.pass(10);
-    if (call?.answer !== 'granted') break;
+    await world.pass(call?.answer === 'refused by the rate' ? 100 : 10);
+    if (call?.answer === 'granted') held++;
+    else if (call?.answer !== 'refused by the rate') break;
   }
-  const { limit } = entry.spec.concurrency;
+  const { mode, limit: configured } = entry.spec.concurrency;
+  const limit = mode === 'adaptive' ? entry.pool.governor.limit : configured;
   claim(held === limit, 'the probe finds every slot', { name, held, limit });
   for (const slotId of entry.pool.leases.keys()) {
     life.scheduler.release(entry.pool, slotId, { kind: 'unknown' });

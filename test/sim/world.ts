@@ -19,7 +19,13 @@ import { Tally } from './tally.ts';
 import { claim, Violation } from './violation.ts';
 import { Weather } from './weather.ts';
 
-export const POOLS = ['a', 'b'] as const;
+export const POOLS = ['a', 'b', 'c'] as const;
+/** The pool whose limit moves by itself. */
+const ADAPTIVE = 'c';
+const ADAPTIVE_MAX = 4;
+/** The pool with an operator's rate. */
+const RATED = 'b';
+const RPM = 300;
 
 /** Whom an answer goes to: the caller of one life of the server. */
 interface To {
@@ -37,6 +43,8 @@ export class World {
   readonly holders: Holders;
   readonly disk = new Disk();
   life: Life | null = null;
+  /** How likely a crash is after each event. */
+  crashChance = 0;
   #broken: unknown = null;
 
   /** @param trace is told what happens, and when. */
@@ -59,6 +67,10 @@ export class World {
   async pass(spanMs: number): Promise<void> {
     await this.machine.pass(spanMs, (isQuiet) => {
       if (this.#broken !== null) throw this.#broken;
+      if (this.life !== null && this.random.chance(this.crashChance)) {
+        this.tally.note('fault: crash between two events');
+        this.crash(this.random.whole(0, 50));
+      }
       if (this.life !== null) this.oracle.look(this.life, isQuiet);
       else checkBelief(this.oracle.ledger.believed(this.machine.nowMs));
     });
@@ -144,7 +156,7 @@ export class World {
     const { life, call, told } = to;
     const { machine, oracle, random, tally } = this;
     if (verdict.kind === 'refused') {
-      oracle.calls.answered(call, 'refused');
+      oracle.calls.answered(call, verdict.reason === 'rate' ? 'refused by the rate' : 'refused');
       tally.note(`refused: ${verdict.code}${verdict.reason ? ` (${verdict.reason})` : ''}`);
       return;
     }
@@ -173,10 +185,12 @@ export class World {
     const termMs = 1000 + 250 * random.whole(0, 4);
     const spec = PoolSpec.parse({
       name: poolName,
-      concurrency: { limit },
+      concurrency: poolName === ADAPTIVE
+        ? { limit, mode: 'adaptive', min: 1, max: ADAPTIVE_MAX }
+        : { limit },
       queue: known?.queue ?? { maxDepth: random.whole(0, 6), timeoutMs: random.whole(300, 3000) },
       lease: known?.lease ?? { termMs, requestTimeoutMs: random.whole(1000, 5000) },
-      rate: { learn: false },
+      rate: poolName === RATED ? { learn: false, rpm: RPM, burst: 2 } : { learn: false },
     });
     await this.#change('put', async () => {
       await directory.put(spec);

@@ -11,10 +11,11 @@ export interface Edit {
 
 export interface Fault {
   readonly name: string;
-  /** Seeds within which it must be found, from 1 on. */
-  readonly seeds: number;
   readonly edits: readonly Edit[];
 }
+
+/** Each must be found within so many seeds, from 1 on. */
+export const SEEDS = 150;
 
 const MOVES = 'src/core/moves.ts';
 const POOL = 'src/core/pool.ts';
@@ -23,7 +24,6 @@ const BOUNCER = 'src/core/bouncer.ts';
 export const FAULTS: readonly Fault[] = [
   {
     name: 'reply before flush',
-    seeds: 5,
     edits: [{
       file: 'src/scheduler/scheduler.ts',
       find: 'if (await this.journal.covers(lease)) return granted;',
@@ -33,7 +33,6 @@ export const FAULTS: readonly Fault[] = [
   {
     // Kept by grants and ends, and forgotten by the start: the classic way in which they part.
     name: 'counter instead of sum',
-    seeds: 5,
     edits: [
       {
         file: POOL,
@@ -61,7 +60,6 @@ export const FAULTS: readonly Fault[] = [
   {
     // Taken out of the line when anything came free, whether or not it fits.
     name: 'waiter woken but not admitted',
-    seeds: 5,
     edits: [{
       file: MOVES,
       find: '      if (!pool.fits(head.ask.slots)) break;\n      this.leave(pool, head);',
@@ -71,7 +69,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a lost wake-up on withdraw',
-    seeds: 20,
     edits: [{
       file: BOUNCER,
       find: '    this.#moves.leave(pool, waiter);\n    this.#moves.admit(pool, nowMs);',
@@ -80,7 +77,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'release by count instead of by id',
-    seeds: 5,
     edits: [{
       file: BOUNCER,
       find: 'const lease = pool.leases.get(end.slotId);',
@@ -89,7 +85,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'no grace after down time',
-    seeds: 5,
     edits: [{
       file: 'src/scheduler/rows.ts',
       find: 'dueAtMs: Math.min(nowMs + row.termMs, requestDeadlineMs),',
@@ -98,7 +93,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'wall clock instead of monotonic',
-    seeds: 5,
     edits: [{
       file: 'src/scheduler/clock.ts',
       find: 'return Math.floor(this.#originMs + performance.now());',
@@ -107,7 +101,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a fail-fast call overtakes who waits',
-    seeds: 5,
     edits: [{
       file: 'src/core/admission.ts',
       find: 'ahead === 0 && pool.fits(ask.slots)',
@@ -116,7 +109,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a raised limit wakes nobody',
-    seeds: 5,
     edits: [{
       file: BOUNCER,
       find:
@@ -127,8 +119,19 @@ export const FAULTS: readonly Fault[] = [
     }],
   },
   {
+    name: 'a pause that is over hides when a gate opens',
+    edits: [{
+      file: MOVES,
+      find: 'dueAtMs = Math.min(dueAtMs, later(pool.pause.untilMs, nowMs));',
+      replace: 'dueAtMs = Math.min(dueAtMs, pool.pause.untilMs);',
+    }, {
+      file: MOVES,
+      find: 'this.due.set(pool, dueAtMs);',
+      replace: 'this.due.set(pool, dueAtMs > nowMs ? dueAtMs : Infinity);',
+    }],
+  },
+  {
     name: 'the end of a budget wakes nobody',
-    seeds: 20,
     edits: [{
       file: MOVES,
       find: "{ kind: 'timed_out', gauge: pool.gauge(nowMs) });\n    this.admit(pool, nowMs);",
@@ -137,7 +140,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a store that is back wakes nobody',
-    seeds: 20,
     edits: [{
       file: BOUNCER,
       find: 'for (const pool of this.#pools.values()) this.#moves.admit(pool, nowMs);',
@@ -146,7 +148,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a failed flush keeps its grants',
-    seeds: 5,
     edits: [{
       file: 'src/scheduler/scheduler.ts',
       find: "if (pool !== undefined) this.release(pool, lease.slotId, { kind: 'unknown' });",
@@ -155,7 +156,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a row outlives its lease that ended during the flush',
-    seeds: 20,
     edits: [{
       file: 'src/scheduler/journal.ts',
       find: 'for (const slotId of batch.ended) this.#stored.delete(slotId);',
@@ -164,7 +164,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'a wall clock that jumped is not followed in the rows',
-    seeds: 60,
     edits: [{
       file: 'src/scheduler/housekeeping.ts',
       find: 'this.#scheduler.restamp();',
@@ -173,7 +172,6 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'fences start anew with the process',
-    seeds: 20,
     edits: [{
       file: 'src/scheduler/scheduler.ts',
       find: 'new Sequence(options.fence)',

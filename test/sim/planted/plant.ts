@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Edit, Fault } from './faults.ts';
+import { SEEDS } from './faults.ts';
 
 const TREE = fileURLToPath(new URL('../../..', import.meta.url));
 const COPIED = ['src', 'test/sim', 'deno.json', 'package.json'];
@@ -26,8 +27,8 @@ export function edited(source: string, { file, find, replace }: Edit): string {
   return source.replace(find, () => replace);
 }
 
-/** Runs the fault's seeds on a copy with it, or `seeds` seeds on a copy without any. */
-export async function search(fault: Fault | null, seeds: number): Promise<Finding> {
+/** Runs seeds, up to the first that finds something, on a copy with the fault, or without any. */
+export async function search(fault: Fault | null): Promise<Finding> {
   const copy = mkdtempSync(join(tmpdir(), 'nthbouncer-planted-'));
   try {
     for (const name of COPIED) cpSync(join(TREE, name), join(copy, name), { recursive: true });
@@ -36,15 +37,15 @@ export async function search(fault: Fault | null, seeds: number): Promise<Findin
       const path = join(copy, edit.file);
       writeFileSync(path, edited(readFileSync(path, 'utf8'), edit));
     }
-    return await simulateIn(copy, seeds);
+    return await simulateIn(copy);
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
 }
 
-function simulateIn(copy: string, seeds: number): Promise<Finding> {
+function simulateIn(copy: string): Promise<Finding> {
   const script = ['run', '-A', 'test/sim/main.ts'];
-  const options = ['--seed', '1', '--seeds', `${seeds}`, '--turns', `${TURNS}`, '--quiet'];
+  const options = ['--seed', '1', '--seeds', `${SEEDS}`, '--turns', `${TURNS}`, '--quiet'];
   const deno = spawn(join(copy, 'node_modules/.bin/deno'), [...script, ...options], { cwd: copy });
   let said = '';
   for (const stream of [deno.stdout, deno.stderr]) {
