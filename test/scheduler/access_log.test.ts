@@ -32,7 +32,7 @@ function table() {
 }
 
 describe('AccessLog', () => {
-  it('gives the first 100 refusals of a second a row each, and counts the rest in one', async () => {
+  it('gives 100 refusals a second a row each, and counts the rest in one', async () => {
     const { clock, rows, log } = table();
     for (let each = 0; each < 250; each++) log.refuse(entry({ id: `${each}`, at: T0 + each }));
     expect(rows).toHaveLength(100);

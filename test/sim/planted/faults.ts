@@ -47,8 +47,8 @@ export const FAULTS: readonly Fault[] = [
       {
         file: POOL,
         find: '      lease.isLive = false;',
-        replace:
-          '      lease.isLive = false;\n      this.counter = Math.max(0, this.counter - lease.slots);',
+        replace: '      lease.isLive = false;\n' +
+          '      this.counter = Math.max(0, this.counter - lease.slots);',
       },
       {
         file: MOVES,
@@ -111,8 +111,8 @@ export const FAULTS: readonly Fault[] = [
     name: 'a raised limit wakes nobody',
     edits: [{
       file: BOUNCER,
-      find:
-        '    this.#moves.refuseTooWide(nowMs, pool);\n    this.#moves.refuseHopeless(pool, nowMs);\n' +
+      find: '    this.#moves.refuseTooWide(nowMs, pool);\n' +
+        '    this.#moves.refuseHopeless(pool, nowMs);\n' +
         '    this.#moves.admit(pool, nowMs);',
       replace:
         '    this.#moves.refuseTooWide(nowMs, pool);\n    this.#moves.refuseHopeless(pool, nowMs);',
