@@ -50,6 +50,10 @@ export class Holders {
   told(record: LeaseRecord): void {
     const { machine, random, tally } = this.#options;
     if (record.endedBy === null) record.believedUntilMs = record.endMs;
+    if (record.door === 'proxy') {
+      tally.note('proxied requests');
+      return machine.after(random.whole(1, 3000), () => this.#giveBack(record));
+    }
     const { name } = random.weighted(HABITS);
     tally.note(`holder ${name}`);
     const tillEndMs = Math.max(0, record.endMs - machine.nowMs);

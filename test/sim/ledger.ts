@@ -3,6 +3,7 @@
  * the oracle's own time, whether a holder was told of it, and whether somebody may rightly believe
  * to hold it. Nothing here asks the server.
  */
+import type { Door } from '../../src/core/lease.ts';
 import type { LeaseRow } from '../../src/store/store.ts';
 
 export type EndedBy = 'release' | 'lapse' | 'refusal' | 'removal' | 'take back' | 'crash';
@@ -10,6 +11,8 @@ export type EndedBy = 'release' | 'lapse' | 'refusal' | 'removal' | 'take back' 
 export interface LeaseRecord {
   readonly slotId: string;
   readonly pool: string;
+  /** `proxy`: in memory alone, without a deadline. */
+  readonly door: Door;
   readonly slots: number;
   readonly fence: number;
   readonly attempt: string;

@@ -69,7 +69,7 @@ export class Oracle {
   died(): void {
     this.#diedAtMs = this.#nowMs;
     for (const record of this.ledger.live()) {
-      if (!record.isAnswered) this.ledger.end(record, 'crash');
+      if (!record.isAnswered || record.door === 'proxy') this.ledger.end(record, 'crash');
     }
   }
 
@@ -201,6 +201,7 @@ export class Oracle {
     call.lease = {
       slotId: lease.slotId,
       pool: lease.pool,
+      door: lease.door,
       slots: lease.slots,
       fence: lease.fence,
       attempt: lease.attempt,
@@ -208,7 +209,7 @@ export class Oracle {
       grantedAtMs: this.#nowMs,
       limit: Math.max(seen.limit, known.limit),
       requestEndMs,
-      endMs: Math.min(this.#nowMs + lease.termMs, requestEndMs),
+      endMs: lease.door === 'proxy' ? Infinity : Math.min(this.#nowMs + lease.termMs, requestEndMs),
       isAnswered: false,
       endedBy: null,
       believedUntilMs: -Infinity,
@@ -252,7 +253,9 @@ export class Oracle {
   }
 
   /** The server is about to answer a grant: all of it must be on the disk. */
-  answered(call: Call, { lease }: Granted, shiftMs: number): LeaseRecord | null {
+  answered(life: Life, call: Call, { lease }: Granted): LeaseRecord | null {
+    // A proxied request is told in the very step of its grant.
+    if (lease.door === 'proxy') this.#meet(life, this.#see(life));
     const record = call.lease;
     this.calls.answered(call, 'granted');
     if (record === null) {
@@ -262,19 +265,25 @@ export class Oracle {
       return null;
     }
     claim(record.slotId === lease.slotId, 'a caller is told its own lease');
-    this.ledger.fenceAnswered = Math.max(this.ledger.fenceAnswered, record.fence);
     claim(record.endedBy !== 'refusal', 'nobody is told a grant that was taken back', record);
+    record.isAnswered = true;
+    if (record.door === 'lock') {
+      this.ledger.fenceAnswered = Math.max(this.ledger.fenceAnswered, record.fence);
+      this.#checkDurable(record, lease.dueAtMs + life.scheduler.clock.shiftMs);
+    }
+    return record;
+  }
+
+  /** @param toldMs the deadline in epoch ms that the caller is told. */
+  #checkDurable(record: LeaseRecord, toldMs: number): void {
     claim(this.#disk.fence >= record.fence, 'a fence is durable before it is told', record);
     claim(this.#disk.granted.has(record.attempt), 'a grant has its row in the log', record);
     if (record.endedBy === null) {
       claim(this.#disk.leases.has(record.slotId), 'a grant is told after its flush', record);
-      const toldMs = lease.dueAtMs + shiftMs;
       const wantedMs = record.endMs - this.#nowMs + this.#machine.wallMs;
       const hasFollowed = this.#nowMs - this.#quietSinceMs >= RESTAMPED_MS;
       const isRight = Math.abs(toldMs - wantedMs) <= DRIFT_MS_MAX;
       claim(isRight || !hasFollowed, 'deadlines follow the wall clock', { toldMs, wantedMs });
     }
-    record.isAnswered = true;
-    return record;
   }
 }

@@ -83,7 +83,8 @@ function acquire(world: World): void {
   const waitMs = random.chance(0.35) ? 0 : random.whole(1, 3500);
   const slots = random.chance(0.7) ? 1 : random.whole(2, 4);
   const name = pool(world);
-  if (world.acquire(name, { waitMs, slots }) === null) return;
+  const door = random.chance(0.1) ? 'proxy' : 'lock';
+  if (world.acquire(name, { waitMs, slots, door }) === null) return;
   if (random.chance(0.1)) world.acquire(name, { waitMs, slots: 1 });
 }
 

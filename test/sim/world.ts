@@ -4,6 +4,7 @@
  * one seeded source.
  */
 import { InvariantError } from '../../src/core/assert.ts';
+import type { Door } from '../../src/core/lease.ts';
 import type { Verdict } from '../../src/scheduler/verdict.ts';
 import { PoolSpec } from '../../src/wire.ts';
 import type { Call } from './calls.ts';
@@ -122,7 +123,7 @@ export class World {
   /** One acquire; its answer travels back, or gets lost when the process dies meanwhile. */
   acquire(
     poolName: string,
-    ask: { waitMs: number; slots: number },
+    ask: { waitMs: number; slots: number; door?: Door },
     told = (record: LeaseRecord) => this.holders.told(record),
   ): Call | null {
     const { life, machine } = this;
@@ -136,7 +137,7 @@ export class World {
     const call = this.oracle.calls.begin({ poolName, pool, slots, sentAtMs, budgetMs });
     const isFailing = scheduler.journal.isFailing;
     scheduler.acquire(pool, {
-      door: 'lock',
+      door: ask.door ?? 'lock',
       waitMs,
       slots,
       tokens: 0,
@@ -160,16 +161,19 @@ export class World {
       tally.note(`refused: ${verdict.code}${verdict.reason ? ` (${verdict.reason})` : ''}`);
       return;
     }
-    const record = oracle.answered(call, verdict, life.scheduler.clock.shiftMs);
+    const record = oracle.answered(life, call, verdict);
     if (record === null) return;
-    if (call.caller.signal.aborted && verdict.queuedMs > 0) {
+    const isProxied = record.door === 'proxy';
+    if (call.caller.signal.aborted && (isProxied || verdict.queuedMs > 0)) {
       tally.note('grants whose caller had hung up');
       const isReleased = life.scheduler.release(call.pool, record.slotId, { kind: 'unknown' });
       if (isReleased) oracle.ledger.end(record, 'release');
       return;
     }
     machine.after(random.whole(0, 20), () => {
-      if ((life.isOver && random.chance(0.5)) || call.caller.signal.aborted) {
+      const isLost = (life.isOver && random.chance(0.5)) || call.caller.signal.aborted;
+      // A proxied request needs no answer to have begun: it ends by itself.
+      if (isLost && !isProxied) {
         return tally.note('answers that got lost');
       }
       told(record);
