@@ -154,6 +154,19 @@ describe('the rate', () => {
     expect(gate.starts).toMatchObject([{ inFlight: 1, tokens: 7 }]);
   });
 
+  it('lets one wait whose budget ends before it, where work that ends may open it earlier', () => {
+    const bench = new Bench();
+    const gate = bench.gate(2);
+    const held = bench.hold();
+    gate.openAtMs = T0 + 900;
+    expect(bench.acquire({ waitMs: 80 })).toMatchObject({ kind: 'refused', reason: 'rate' });
+    gate.isFirm = false;
+    const waiter = bench.wait(80);
+    gate.onEnd = () => gate.openAtMs = -Infinity;
+    bench.release(held);
+    expect(bench.fate(waiter)).toBe('granted');
+  });
+
   it('opens by time alone where an old pause is still there that nobody resumed', () => {
     const bench = new Bench();
     const gate = bench.gate(2);

@@ -2,7 +2,7 @@
  * The host of the core: one timer for all that is due, waits as promises, callers that are gone,
  * restarts, a wall clock that jumps, and the drain.
  */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { settings, T0 } from '../support/pools.ts';
 import { answer, leaseOf, Rig } from '../support/rig.ts';
 
@@ -117,6 +117,19 @@ describe('a caller that is gone', () => {
     await rig.clock.settle();
     expect(answer(next)).toBe('granted');
     expect(rig.pool.inUse).toBe(1);
+  });
+
+  it('is listened for only while it waits', async () => {
+    const rig = new Rig({ pool: one });
+    const held = await rig.hold();
+    const { signal } = new AbortController();
+    const added = vi.spyOn(signal, 'addEventListener');
+    const removed = vi.spyOn(signal, 'removeEventListener');
+    rig.acquire({ waitMs: 500, signal: () => signal });
+    rig.release(held);
+    await rig.clock.settle();
+    expect(added.mock.calls.length).toBe(1);
+    expect(removed.mock.calls).toEqual(added.mock.calls);
   });
 
   it('after its answer changes nothing', async () => {

@@ -134,7 +134,9 @@ export class Holders {
     const untilMs = record.endMs;
     machine.after(delayMs, () => {
       const isHeld = record.endedBy === null && record.believedUntilMs > -Infinity;
-      if (isHeld) record.believedUntilMs = Math.max(record.believedUntilMs, untilMs);
+      // A restart after a jump of the wall clock may have shortened it meanwhile.
+      const toldMs = Math.min(untilMs, record.endMs);
+      if (isHeld) record.believedUntilMs = Math.max(record.believedUntilMs, toldMs);
     });
   }
 
