@@ -84,7 +84,10 @@ export class Journal {
 
   log(entry: LogEntry): void {
     this.#entries.push(entry);
-    if (this.#entries.length > ENTRIES_MAX) this.#entries.splice(0, ENTRIES_MAX / 10);
+    // While the store fails no entry is a grant's; at other times each may be.
+    if (this.#isFailing && this.#entries.length > ENTRIES_MAX) {
+      this.#entries.splice(0, ENTRIES_MAX / 10);
+    }
     this.#linger();
   }
 
@@ -147,8 +150,9 @@ export class Journal {
     this.#entries = [];
     this.#covered = [];
     this.#idle = [];
+    const batch = this.#batch(dirty, entries);
     try {
-      await this.#store.commit(this.#batch(dirty, entries));
+      await this.#store.commit(batch);
     } catch (error) {
       // What came in meanwhile is newer than what the failed flush held.
       for (const [slotId, lease] of this.#dirty) dirty.set(slotId, lease);
@@ -159,9 +163,8 @@ export class Journal {
       return this.#failed(error);
     }
     this.#busySinceMs = -1;
-    for (const lease of dirty.values()) {
-      if (!lease.isLive) this.#stored.delete(lease.slotId);
-    }
+    // A lease that ended during the flush still has its row: only what was deleted is gone.
+    for (const slotId of batch.ended) this.#stored.delete(slotId);
     this.#state = 'idle';
     for (const { told } of covered) told(true);
     for (const done of idle) done();

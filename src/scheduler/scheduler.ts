@@ -23,7 +23,7 @@ import { restored } from './rows.ts';
 import { slotIds } from './slot_id.ts';
 import type { Refused, Verdict } from './verdict.ts';
 import { entryOf, refusedBy } from './verdict.ts';
-import type { Attempt, Request } from './waiters.ts';
+import type { Attempt, Request, Waiting } from './waiters.ts';
 import { Waiters } from './waiters.ts';
 
 export interface SchedulerOptions {
@@ -102,7 +102,10 @@ export class Scheduler {
     return this.#attempts.next(this.clock.nowMs()).toString(36);
   }
 
-  /** Puts back what the database kept: while the server was down nobody could renew. */
+  /**
+   * Puts back what the database kept: while the server was down nobody could renew. It is written
+   * anew, so that a deadline that the wall clock moved does not move again at the next start.
+   */
   restore(rows: readonly LeaseRow[]): void {
     const nowMs = this.clock.nowMs();
     const leases = rows.map((row) => restored(row, nowMs));
@@ -110,6 +113,7 @@ export class Scheduler {
     this.turn((_) => {
       for (const lease of leases) this.#bouncer.restore(lease);
     });
+    this.restamp();
   }
 
   /** Answers once the grant is durable, the refusal is sure, or the wait is over. */
@@ -164,10 +168,8 @@ export class Scheduler {
   /** Refuses with `code` all who wait and meet the condition. */
   dismiss(code: ErrorCode, isMeant: (waiter: Waiter) => boolean): void {
     for (const waiter of this.#waiters.all().filter(isMeant)) {
-      const waiting = this.#waiters.take(waiter);
-      if (waiting === undefined) continue;
-      const { pool, queuedMs } = this.#leave(waiter);
-      waiting.tell(this.#refuse(pool, waiting.attempt, { code, queuedMs }));
+      const left = this.#leave(waiter);
+      left?.tell(this.#refuse(left.pool, left.attempt, { code, queuedMs: left.queuedMs }));
     }
   }
 
@@ -231,28 +233,30 @@ export class Scheduler {
 
   /** The caller of a waiter is gone: nobody hears the verdict, only the log. */
   #withdraw(waiter: Waiter): void {
-    const waiting = this.#waiters.take(waiter);
-    if (waiting === undefined) return;
-    const { pool, queuedMs } = this.#leave(waiter);
-    const { attempt } = waiting.attempt;
-    const gone = {
+    const left = this.#leave(waiter);
+    if (left === null) return;
+    const { attempt, pool, queuedMs } = left;
+    const refused: Refused = {
       kind: 'refused',
-      attempt,
+      attempt: attempt.attempt,
+      code: 'queue_timeout',
       gauge: pool.gauge(this.clock.nowMs()),
       queuedMs,
-    } as const;
-    const refused: Refused = { ...gone, code: 'queue_timeout' };
+    };
     const at = this.clock.nowMs() + this.clock.shiftMs;
-    const entry = entryOf(refused, waiting.attempt, { pool: pool.name, at });
+    const entry = entryOf(refused, attempt, { pool: pool.name, at });
     this.log.refuse({ ...entry, outcome: 'client_gone', status: null });
-    waiting.tell(refused);
+    left.tell(refused);
   }
 
-  #leave(waiter: Waiter): { pool: Pool; queuedMs: number } {
-    const pool = this.pools.get(waiter.pool) as Pool;
+  /** Takes a waiter out of the line; null where what is due by now has just settled it. */
+  #leave(waiter: Waiter): Waiting & { pool: Pool; queuedMs: number } | null {
     return this.turn((nowMs) => {
+      const waiting = this.#waiters.take(waiter);
+      if (waiting === undefined) return null;
       this.#bouncer.withdraw(nowMs, waiter);
-      return { pool, queuedMs: nowMs - waiter.joinedAtMs };
+      const pool = this.pools.get(waiter.pool) as Pool;
+      return { ...waiting, pool, queuedMs: nowMs - waiter.joinedAtMs };
     });
   }
 
