@@ -14,7 +14,7 @@ const LONG_HINT_MS = 2000;
 const LOW_SHARE = 0.25;
 /** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
 const CALLS_PER_SURPRISE = 45;
-const SURPRISES_OWED_MAX = 3.5;
+const SURPRISES_OWED_MAX = 4;
 /**
  * All refused calls together may be one in so many, and so many in advance: a cap that falls
  * refuses a share of the level before the level has followed.
@@ -131,8 +131,9 @@ export class Blame {
     this.#gather(nowMs, refusal);
     if (this.#evidence >= EVIDENCE_ENOUGH) return rate('headers or hints tell of a rate');
     if (refusal.isRateLearned) return this.#judgePaced(refusal);
+    // Who says when to try again speaks of time: then few events are enough.
     const perSecond = this.#steadyRate(nowMs, refusal);
-    if (perSecond === null) return this.#owe(refusal);
+    if (perSecond === null || !refusal.retryAfterMs) return this.#owe(refusal);
     this.#settle();
     return { ...rate('the same rate was accepted at several levels'), perSecond };
   }

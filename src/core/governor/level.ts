@@ -8,9 +8,11 @@
 
 /** A trial at the ceiling costs a refused call at most: one in so many calls, and so much time. */
 const CALLS_PER_PROBE_MIN = 15;
-const CALLS_PER_PROBE_MAX = 100;
+const CALLS_PER_PROBE_MAX = 85;
 const PROBE_GAP_MS_MIN = 3000;
 const PROBE_GAP_MS_MAX = 8000;
+/** One slot more is worth more where there are few. */
+const PROBE_GAP_MS_PER_SLOT = 900;
 const PROBE_GAP_GROWTH = 1.5;
 /** Where a refusal pauses the pool, a trial may cost one part in so many of the time. */
 const PAUSES_PER_GAP = 30;
@@ -93,7 +95,9 @@ export class Level {
 
   /** When one more may be tried at the earliest. */
   get probeAtMs(): number {
-    const gapMs = Math.max(this.#gapMs, PAUSES_PER_GAP * this.#pauseMs);
+    const slotsMs = Math.max(PROBE_GAP_MS_MIN, this.value * PROBE_GAP_MS_PER_SLOT);
+    const ownMs = Math.min(this.#gapMs, slotsMs);
+    const gapMs = Math.max(ownMs, PAUSES_PER_GAP * this.#pauseMs);
     return this.#heldFromMs + Math.min(SLOW_PROBE_GAP_MS_MAX, gapMs) * this.#jitter;
   }
 
