@@ -14,6 +14,8 @@ const ELAPSED_MS_MIN = 2000;
 const WINDOW_MS = 60_000;
 const GROWTH_FIRST = 0.02;
 const GROWTH_MAX = 1;
+/** A start so soon after the pace allowed it had waited for it. */
+const BOUND_MS = 20;
 const BINDING_SHARE = 0.5;
 const GAP_MS_MIN = 5000;
 const GAP_MS_MAX = 300_000;
@@ -100,7 +102,7 @@ export class LearnedRate {
     this.#recent[bucket] = this.#recent[bucket]! + 1;
     if (this.perSecond === null) return;
     const slackMs = nowMs - this.#pacer.openSinceMs();
-    const isBound = slackMs <= Math.max(20, this.#pacer.periodMs / 2);
+    const isBound = slackMs <= Math.max(BOUND_MS, this.#pacer.periodMs / 20);
     this.#boundShare += 0.1 * ((isBound ? 1 : 0) - this.#boundShare);
     if (isBound) this.#boundAtMs = nowMs;
     this.#pacer.take(nowMs);

@@ -217,7 +217,7 @@ export class Learning {
       retryAfterMs: outcome.retryAfterMs,
       kind: this.#settings.rate.kind,
       isRateLearned: learned.isActive,
-      trial: this.#newestTrial(),
+      trial: this.#newestTrial(start),
       isRateBinding: learned.isBinding,
       isRepeated: this.#streak > 1,
       isSurprise: this.#streak > 1 || !level.isTrial,
@@ -235,9 +235,10 @@ export class Learning {
     learned.learn(nowMs, verdict.perSecond);
   }
 
-  #newestTrial(): 'rate' | 'level' | null {
+  #newestTrial(start: Start): 'rate' | 'level' | null {
     const { level, learned } = this;
-    const isLevelTrial = level.isTrial && this.#streak === 1;
+    const inFlight = Math.max(start.inFlight, this.#lastInFlight);
+    const isLevelTrial = level.isTrialOf(inFlight) && this.#streak === 1;
     if (!learned.isTrial) return isLevelTrial ? 'level' : null;
     return isLevelTrial && level.heldFromMs > learned.changedAtMs ? 'level' : 'rate';
   }

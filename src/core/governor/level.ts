@@ -89,6 +89,11 @@ export class Level {
     return this.value > this.#proven;
   }
 
+  /** So many in flight are more than were proven, and the trial of them still runs. */
+  isTrialOf(inFlight: number): boolean {
+    return this.isTrial && inFlight > this.#proven;
+  }
+
   get isAtCeiling(): boolean {
     return this.value + 1 >= this.ceiling;
   }
