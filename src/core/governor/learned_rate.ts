@@ -9,6 +9,8 @@ import { Pacer } from './pacer.ts';
 const BURST = 2;
 /** Below the measured rate by this much: arrivals are never as even as starts. */
 const MARGIN = 0.98;
+/** No evidence is so bad that less than one start a minute should follow. */
+const PER_SECOND_MIN = 1 / 60;
 const ACCEPTED_MIN = 5;
 const ELAPSED_MS_MIN = 2000;
 const WINDOW_MS = 60_000;
@@ -75,6 +77,11 @@ export class LearnedRate {
     const partMs = nowMs - this.#recentIndex * BUCKET_MS;
     const spanMs = Math.min(BUCKET_MS + partMs, Math.max(1000, nowMs - this.#checkpointMs));
     return ((at(0) + at(1)) * 1000) / spanMs;
+  }
+
+  /** Nothing was heard for long: neither a success to grow by nor a refusal. */
+  isStale(nowMs: number): boolean {
+    return nowMs - this.#changedAtMs > UNBOUND_FORGET_MS;
   }
 
   get growsAtMs(): number {
@@ -171,11 +178,16 @@ export class LearnedRate {
     this.#pacer.drain(startedAtMs, Math.min(refusals, DEBT_MS_MAX / this.#pacer.periodMs));
   }
 
-  /** A quota came back: its length is no pace, so nothing is learned from it. */
-  quotaOver(startedAtMs: number): void {
+  /** Calls are taken again, and nothing is to be learned: after a quota, its length is no pace. */
+  restart(startedAtMs: number): void {
     this.#droughtFromMs = Infinity;
     this.#checkpointMs = startedAtMs;
     this.#accepted = 1;
+  }
+
+  /** The rate that is known to carry: not one that is on trial. */
+  get provenPerSecond(): number | null {
+    return this.#before ?? this.perSecond;
   }
 
   /** Starts from what an earlier run learned. */
@@ -224,8 +236,8 @@ export class LearnedRate {
   }
 
   #set(perSecond: number): void {
-    this.perSecond = perSecond;
-    this.#pacer.periodMs = 1000 / perSecond;
+    this.perSecond = Math.max(PER_SECOND_MIN, perSecond);
+    this.#pacer.periodMs = 1000 / this.perSecond;
   }
 
   #turn(nowMs: number): void {

@@ -26,8 +26,8 @@ export class Learning {
   readonly level: Level;
   readonly gradient = new Gradient();
   readonly blame = new Blame();
-  readonly learned = new LearnedRate();
-  readonly requests = new HeaderBudget('starts');
+  learned = new LearnedRate();
+  requests = new HeaderBudget('starts');
   /** Made when token headers come: most upstreams have none. */
   tokens: HeaderBudget | null = null;
   readonly pause = new Pause();
@@ -60,6 +60,11 @@ export class Learning {
   }
 
   configure(settings: GovernorSettings): void {
+    if (this.#settings.rate.learn && !settings.rate.learn) {
+      this.learned = new LearnedRate();
+      this.requests = new HeaderBudget('starts');
+      this.tokens = null;
+    }
     this.#settings = settings;
     this.level.configure(settings.concurrency);
   }
@@ -80,7 +85,7 @@ export class Learning {
     return {
       atMs: nowMs,
       level: this.level.value,
-      perSecond: this.learned.perSecond,
+      perSecond: this.learned.provenPerSecond,
       cycleMs: this.learned.cycleMs,
       pausedUntilMs: nowMs < this.pause.untilMs ? this.pause.untilMs : null,
     };
@@ -104,6 +109,7 @@ export class Learning {
     if (scout.isInFlight) this.presume(nowMs);
     else if (scout.isActive) scout.started(nowMs, start.sequence);
     if (this.#isAdaptive) level.started(nowMs, start.inFlight, start.sequence);
+    if (learned.isStale(nowMs)) this.#growRate(nowMs);
   }
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
@@ -150,20 +156,28 @@ export class Learning {
     if (isAfterEvent) this.#streak = 0;
     blame.accepted(nowMs, start.inFlight, isAfterEvent);
     if (scout.owns(start.sequence)) this.#reopen(nowMs);
-    else if (isAfterEvent && !scout.isActive && learned.isDry) learned.reopened(start.atMs, 0);
+    else if (isAfterEvent && !scout.isActive && learned.isDry) this.#measure(start.atMs, 0);
     if (this.#isAdaptive) this.#seekLevel(nowMs, start, outcome);
-    if (!this.#settings.rate.learn) return;
-    const move = learned.grow(nowMs, (this.#settings.rate.rpm ?? Infinity) / MINUTE_SECONDS);
-    if (move !== null) this.#changes.because(move);
+    this.#growRate(nowMs);
+  }
+
+  #measure(reopenedAtMs: number, refusals: number): void {
+    if (this.#settings.rate.learn) this.learned.reopened(reopenedAtMs, refusals);
+    else this.learned.restart(reopenedAtMs);
+  }
+
+  #growRate(nowMs: number): void {
+    const { rpm } = this.#settings.rate;
+    const why = this.learned.grow(nowMs, (rpm ?? Infinity) / MINUTE_SECONDS);
+    if (why !== null) this.#changes.because(why);
   }
 
   /** The try of the scout was accepted, or not refused in the time that a refusal takes. */
   #reopen(nowMs: number): void {
     const { scout, learned, resume } = this;
     const perSecond = learned.recentPerSecond(nowMs);
-    const isQuota = scout.isQuota(nowMs);
-    if (isQuota) learned.quotaOver(scout.startedAtMs);
-    else if (this.#settings.rate.learn) learned.reopened(scout.startedAtMs, scout.refusals);
+    if (scout.isQuota(nowMs)) learned.restart(scout.startedAtMs);
+    else this.#measure(scout.startedAtMs, scout.refusals);
     this.#changes.because('the upstream takes calls again');
     resume.begin(nowMs, nowMs - scout.sinceMs, perSecond);
     scout.leave();
