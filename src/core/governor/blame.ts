@@ -21,7 +21,7 @@ const SURPRISES_OWED_MAX = 4;
  */
 const CALLS_PER_REFUSAL = 40;
 const REFUSALS_OWED_MIN = 12;
-const REFUSALS_PER_LEVEL = 0.75;
+const REFUSALS_PER_LEVEL = 2;
 /** So many calls in a row, each refused with no other in flight, are too fast, not too many. */
 const ALONE_ENOUGH = 3;
 /** Events whose accepted rates agree though their levels differ so much tell of a rate. */
@@ -42,11 +42,14 @@ export interface Refusal {
   /** What was raised last, where it is not proven yet. */
   readonly trial: 'rate' | 'level' | null;
   readonly isRateBinding: boolean;
+  /** The level is neither fixed nor at its minimum. */
+  readonly canLower: boolean;
   /** Nothing was accepted since the refusal event before. */
   readonly isRepeated: boolean;
   /** The level was carried before, or one below it was refused as well. */
   readonly isSurprise: boolean;
-  /** The starts accepted so far. */
+  /** The level in force, and the starts accepted so far. */
+  readonly level: number;
   readonly acceptedTotal: number;
 }
 
@@ -139,7 +142,9 @@ export class Blame {
   }
 
   /** With a rate in force, what was raised last is at fault; else what was carried just before. */
-  #judgePaced({ inFlight, trial, isRateBinding, isRepeated }: Refusal): Verdict {
+  #judgePaced(refusal: Refusal): Verdict {
+    const { inFlight, trial, isRateBinding, isRepeated, canLower } = refusal;
+    if (!canLower) return rate('no fewer may be in flight');
     if (isRepeated && this.#blamed === 'concurrency') return concurrency('the cut was too small');
     if (trial === 'rate') return rate('the rate was just raised');
     if (trial === 'level') return concurrency('the level was just raised');
@@ -150,7 +155,7 @@ export class Blame {
   }
 
   /** A cap explains few refusals of levels that it carried; a rate explains many. */
-  #owe({ isSurprise, inFlight }: Refusal): Verdict {
+  #owe({ isSurprise, level }: Refusal): Verdict {
     if (isSurprise) {
       this.#surprisesOwed += 1;
       // What was carried before is no measure any more.
@@ -158,7 +163,7 @@ export class Blame {
       this.#carriedBefore = 0;
     }
     if (this.#refusalsOwed === 0) {
-      this.#refusalsOwedMax = Math.max(REFUSALS_OWED_MIN, REFUSALS_PER_LEVEL * inFlight);
+      this.#refusalsOwedMax = Math.max(REFUSALS_OWED_MIN, REFUSALS_PER_LEVEL * level);
     }
     this.#refusalsOwed += 1;
     const isExplained = this.#surprisesOwed < SURPRISES_OWED_MAX &&

@@ -10,7 +10,7 @@ const SAMPLES_MIN = 12;
 const CLIP = 4;
 /** The best is the least of a smoothed series: one lucky window must not pin it low. */
 const SMOOTHING = 0.1;
-const WARM_UP_WINDOWS = 5;
+const WARM_UP_WINDOWS = 2;
 const HOLD_RATIO = 1.06;
 const CUT_RATIO = 1.12;
 const QUEUE_HOLDS = 1;

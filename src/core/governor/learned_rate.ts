@@ -100,7 +100,8 @@ export class LearnedRate {
     return Math.ceil(this.#pacer.opensAtMs(nowMs, ahead));
   }
 
-  started(nowMs: number): void {
+  /** A start; `isHeld`: it waited for a scout or a pause, whatever the pace said. */
+  started(nowMs: number, isHeld: boolean): void {
     if (this.#checkpointMs === -Infinity) this.#checkpointMs = nowMs;
     this.#accepted += 1;
     this.#acceptedTotal += 1;
@@ -108,11 +109,15 @@ export class LearnedRate {
     const bucket = this.#recentIndex % BUCKETS;
     this.#recent[bucket] = this.#recent[bucket]! + 1;
     if (this.perSecond === null) return;
+    if (!isHeld) this.#noteBound(nowMs);
+    this.#pacer.take(nowMs);
+  }
+
+  #noteBound(nowMs: number): void {
     const slackMs = nowMs - this.#pacer.openSinceMs();
     const isBound = slackMs <= Math.max(BOUND_MS, this.#pacer.periodMs / 20);
     this.#boundShare += 0.1 * ((isBound ? 1 : 0) - this.#boundShare);
     if (isBound) this.#boundAtMs = nowMs;
-    this.#pacer.take(nowMs);
   }
 
   /** A start did not count after all: it was refused. */
@@ -236,6 +241,7 @@ export class LearnedRate {
   }
 
   #set(perSecond: number): void {
+    if (this.perSecond === null) this.#boundShare = 1;
     this.perSecond = Math.max(PER_SECOND_MIN, perSecond);
     this.#pacer.periodMs = 1000 / this.perSecond;
   }

@@ -101,7 +101,7 @@ export class Learning {
     const { level, learned, blame, requests, tokens, scout, resume } = this;
     this.#lastSequence = start.sequence;
     this.#lastInFlight = start.inFlight;
-    learned.started(nowMs);
+    learned.started(nowMs, scout.isActive || nowMs < resume.untilMs);
     blame.started(limit);
     requests.started(nowMs, 1);
     if (start.tokens > 0) tokens?.started(nowMs, start.tokens);
@@ -234,7 +234,9 @@ export class Learning {
       trial: this.#newestTrial(start),
       isRateBinding: learned.isBinding,
       isRepeated: this.#streak > 1,
+      canLower: this.#isAdaptive && level.value > level.bounds.min,
       isSurprise: this.#streak > 1 || !level.isTrial,
+      level: level.value,
       acceptedTotal: learned.acceptedTotal,
     });
     this.#changes.because(`refused, ${verdict.about}: ${verdict.because}`);
