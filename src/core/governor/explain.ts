@@ -73,7 +73,7 @@ function explainRate(snapshot: Snapshot): Explanation | null {
       reason: `rate learned: the upstream takes about ${Math.round(lowest)} starts a minute`,
       source: 'learned',
       since: learned.sinceMs,
-      nextChangeAt: Math.max(nowMs, learned.growsAtMs),
+      nextChangeAt: Math.ceil(Math.max(nowMs, learned.growsAtMs)),
     };
   }
   const reason = `the upstream's headers allow ${Math.round(lowest)} starts a minute`;
@@ -96,7 +96,7 @@ function explainLevel(snapshot: Snapshot): Explanation {
     return { ...learned, reason, nextChangeAt: null };
   }
   if (Number.isFinite(ceiling)) {
-    const nextChangeAt = Math.max(nowMs, snapshot.probeAtMs);
+    const nextChangeAt = Math.ceil(Math.max(nowMs, snapshot.probeAtMs));
     const reason = `at ${level}: refused at ${ceiling}, next trial in ${
       seconds(nextChangeAt - nowMs)
     } at the earliest`;

@@ -77,7 +77,7 @@ export class Scout {
 
   /** When the try in flight counts as accepted. */
   get presumedAtMs(): number {
-    return this.#startedAtMs + PRESUMED_AFTER_TURNAROUNDS * this.#turnaroundMs;
+    return this.#startedAtMs + Math.ceil(PRESUMED_AFTER_TURNAROUNDS * this.#turnaroundMs);
   }
 
   noteTurnaround(ms: number): void {
