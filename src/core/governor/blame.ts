@@ -121,7 +121,7 @@ export class Blame {
   }
 
   #judge(nowMs: number, refusal: Refusal): Verdict {
-    const { inFlight, reading, kind } = refusal;
+    const { reading, kind } = refusal;
     if (kind !== 'auto') return { about: kind, because: 'the operator set the kind' };
     const scope = reading?.scope?.toLowerCase() ?? '';
     if (scope.includes('concurren')) return concurrency('the answer names concurrency');

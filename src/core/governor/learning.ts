@@ -114,7 +114,8 @@ export class Learning {
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
     if (outcome.reading && this.#settings.rate.learn) this.#read(nowMs, outcome.reading);
-    if (outcome.retryAfterMs !== undefined) this.#hold(nowMs, outcome.retryAfterMs);
+    const hintMs = hintOf(outcome);
+    if (hintMs !== undefined) this.#hold(nowMs, hintMs);
     if (outcome.kind === 'ok') this.#accepted(nowMs, start, outcome);
     else if (outcome.kind === 'throttled') this.#refused(nowMs, start, outcome);
     else if (this.scout.owns(start.sequence)) this.scout.abandoned();
@@ -228,7 +229,7 @@ export class Learning {
       inFlight: start.inFlight,
       isAlone: start.inFlight <= 1 && start.sequence === this.#lastSequence,
       reading: outcome.reading,
-      retryAfterMs: outcome.retryAfterMs,
+      retryAfterMs: hintOf(outcome),
       kind: this.#settings.rate.kind,
       isRateLearned: learned.isActive,
       trial: this.#newestTrial(start),
@@ -242,7 +243,7 @@ export class Learning {
     this.#changes.because(`refused, ${verdict.about}: ${verdict.because}`);
     if (verdict.about === 'unclear') return this.scout.enter(nowMs, this.#random);
     if (verdict.about === 'concurrency') {
-      return this.#levelRefused(nowMs, start, outcome.retryAfterMs ?? 0);
+      return this.#levelRefused(nowMs, start, hintOf(outcome) ?? 0);
     }
     if (verdict.perSecond === undefined || !this.#settings.rate.learn) {
       return this.#rateRefused(nowMs, outcome);
@@ -280,4 +281,10 @@ export class Learning {
     level.restoreCalm(this.#lastSequence);
     scout.enter(nowMs, this.#random);
   }
+}
+
+/** The upstream's hint of how long to hold back, from wherever it came; the longest wins. */
+function hintOf({ retryAfterMs, reading }: Outcome): number | undefined {
+  if (reading?.retryAfterMs === undefined) return retryAfterMs;
+  return Math.max(retryAfterMs ?? 0, reading.retryAfterMs);
 }

@@ -78,7 +78,7 @@ describe('Level', () => {
     expect(search.level.value).toBe(6);
   });
 
-  test('a trial at the ceiling waits for its time and its calls, and longer after each failure', () => {
+  test('a trial at the ceiling waits for time and calls, longer after each failure', () => {
     const search = new Search(8);
     search.refuse();
     const held = search.level.value;

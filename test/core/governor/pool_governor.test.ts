@@ -109,6 +109,12 @@ describe('pause', () => {
     expect(driver.governor.status(T0).pausedUntil).toBe(T0 + 9000);
   });
 
+  test('a hint among the headers counts like one of its own', () => {
+    const driver = new Driver({ concurrency: FIXED });
+    driver.end(driver.start(), throttled({ retryAfterMs: 500, reading: { retryAfterMs: 4000 } }));
+    expect(driver.governor.status(T0).pausedUntil).toBe(T0 + 4000);
+  });
+
   test('maxPauseMs caps a pause of years', () => {
     const driver = new Driver({ concurrency: FIXED, rate: { maxPauseMs: 60_000 } });
     driver.end(driver.start(), throttled({ retryAfterMs: 1e12 }));
