@@ -8,7 +8,7 @@
 
 /** A trial at the ceiling costs a refused call at most: one in so many calls, and so much time. */
 const CALLS_PER_PROBE_MIN = 15;
-const CALLS_PER_PROBE_MAX = 85;
+const CALLS_PER_PROBE_MAX = 92;
 const PROBE_GAP_MS_MIN = 3000;
 const PROBE_GAP_MS_MAX = 8000;
 /** One slot more is worth more where there are few. */
