@@ -193,7 +193,8 @@ export class Learning {
       if (strain.kind !== 'none') return this.#changes.because(strain.because);
     }
     if (!gradient.mayGrow || scout.isActive) return;
-    const move = level.succeeded(nowMs, start, this.#lastSequence);
+    const known = { last: this.#lastSequence, refusalMs: scout.turnaroundMs };
+    const move = level.succeeded(nowMs, start, known);
     if (move === null) return;
     gradient.grew();
     this.#changes.because(move === 'grown' ? 'all slots in use succeed' : 'a trial of one more');

@@ -106,15 +106,19 @@ export class Level {
     return this.#heldFromMs + Math.min(SLOW_PROBE_GAP_MS_MAX, gapMs) * this.#jitter;
   }
 
-  /** A call that started with `inFlight` in flight succeeded. */
+  /**
+   * A call that started with `inFlight` in flight succeeded. A trial is proven no sooner than a
+   * refusal would be known, `refusalMs` after it began.
+   */
   succeeded(
     nowMs: number,
     start: { sequence: number; inFlight: number },
-    last: number,
+    { last, refusalMs }: { last: number; refusalMs: number },
   ): LevelMove | null {
     this.#callsSinceHeld += 1;
     if (nowMs - this.#calmFromMs >= CALM_AFTER_MS) this.#calm = this.value;
     if (start.inFlight < this.value || start.sequence <= this.#changedSequence) return null;
+    if (this.isTrial && nowMs - this.#heldFromMs < refusalMs) return null;
     if (this.isTrial && !this.#prove()) return null;
     if (!this.isAtCeiling) {
       const to = Math.min(this.ceiling - 1, this.value + this.#step);

@@ -18,7 +18,7 @@ class Search {
     for (let count = 0; count < calls; count += 1) {
       this.nowMs += 10;
       const start = { sequence: ++this.sequence, inFlight };
-      this.level.succeeded(this.nowMs, start, this.sequence);
+      this.level.succeeded(this.nowMs, start, { last: this.sequence, refusalMs: 0 });
     }
   }
 
