@@ -23,7 +23,7 @@ const RATE_STREAK_SCOUTS = 2;
 const SAVED_MS_MAX = 86_400_000;
 
 export class Learning {
-  readonly level: Level;
+  level: Level;
   readonly gradient = new Gradient();
   readonly blame = new Blame();
   learned = new LearnedRate();
@@ -65,8 +65,10 @@ export class Learning {
       this.requests = new HeaderBudget('starts');
       this.tokens = null;
     }
+    const isSwitchedOn = !this.#isAdaptive && settings.concurrency.mode === 'adaptive';
     this.#settings = settings;
-    this.level.configure(settings.concurrency);
+    if (isSwitchedOn) this.level = new Level(settings.concurrency, settings.concurrency.limit);
+    else this.level.configure(settings.concurrency);
   }
 
   seed(nowMs: number, saved: Saved): void {

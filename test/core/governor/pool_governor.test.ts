@@ -288,10 +288,22 @@ describe('settings', () => {
     expect(driver.governor.limit).toBeGreaterThan(10);
     driver.governor.configure(driver.nowMs, settings({ concurrency: { limit: 4, max: 10 } }));
     expect(driver.governor.limit).toBe(10);
-    driver.governor.configure(driver.nowMs, settings({ concurrency: { mode: 'fixed', limit: 3 } }));
+  });
+
+  test('configure: switched to adaptive, the level starts at the limit', () => {
+    const driver = new Driver({ concurrency: { mode: 'fixed', limit: 3 } });
+    driver.governor.configure(T0, settings({ concurrency: { limit: 7 } }));
+    expect(driver.governor.limit).toBe(7);
+    driver.governor.configure(T0, settings({ concurrency: { mode: 'fixed', limit: 3 } }));
     expect(driver.governor.limit).toBe(3);
-    driver.governor.configure(driver.nowMs, settings({ concurrency: { limit: 4, max: 64 } }));
-    expect(driver.governor.limit).toBe(10);
+  });
+
+  test('configure: learn switched off drops what was learned of rates', () => {
+    const saved = { atMs: T0, level: 4, perSecond: 2, cycleMs: 0, pausedUntilMs: null };
+    const driver = new Driver({ concurrency: FIXED }, { saved });
+    expect(driver.governor.status(T0).rpm).toBe(120);
+    driver.governor.configure(T0, settings({ concurrency: FIXED, rate: { learn: false } }));
+    expect(driver.governor.status(T0).rpm).toBeNull();
   });
 
   test('forget drops what was learned, pauses too, and leaves the operator rates counting', () => {
