@@ -34,9 +34,11 @@ export class PoolGovernor implements Governor {
   readonly #changes: ChangeLog;
   readonly #refusals = new RefusalCount();
   #learning: Learning;
+  #beganAtMs: number;
 
   constructor(settings: GovernorSettings, { nowMs, random, saved }: GovernorOptions) {
     this.#settings = settings;
+    this.#beganAtMs = nowMs;
     this.#random = random;
     this.#changes = new ChangeLog();
     this.#learning = new Learning(settings, { random, changes: this.#changes, sequence: 0 });
@@ -93,6 +95,7 @@ export class PoolGovernor implements Governor {
 
   configure(nowMs: number, settings: GovernorSettings): void {
     this.#settings = settings;
+    this.#beganAtMs = nowMs;
     this.#learning.configure(settings);
     this.#operator.configure(nowMs, settings.rate);
     this.#changes.because('the operator changed the settings');
@@ -100,6 +103,7 @@ export class PoolGovernor implements Governor {
   }
 
   forget(nowMs: number): void {
+    this.#beganAtMs = nowMs;
     this.#learning = new Learning(this.#settings, {
       random: this.#random,
       changes: this.#changes,
@@ -137,7 +141,8 @@ export class PoolGovernor implements Governor {
       },
       exhaustedUntilMs: requests.exhaustedUntilMs(nowMs, 1),
       learned: { rpm: learnedRpm, sinceMs: learned.changedAtMs, growsAtMs: learned.growsAtMs },
-      headerRpm,
+      headers: { rpm: headerRpm, sinceMs: requests.sinceMs },
+      beganAtMs: this.#beganAtMs,
       operatorRpm: rate.rpm,
     });
     return {
