@@ -14,7 +14,9 @@ const LONG_HINT_MS = 2000;
 const LOW_SHARE = 0.25;
 /** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
 const CALLS_PER_SURPRISE = 45;
-const SURPRISES_OWED_MAX = 4;
+/** Surprises this close are one: another who shares the cap took several slots at once. */
+const SURPRISE_SPAN_MS = 2000;
+const SURPRISES_OWED_MAX = 2.5;
 /**
  * All refused calls together may be one in so many, and so many in advance: a cap that falls
  * refuses a share of the level before the level has followed.
@@ -79,6 +81,7 @@ export class Blame {
   #evidence = 0;
   #evidenceAtMs = 0;
   #surprisesOwed = 0;
+  #surprisedAtMs = -Infinity;
   #refusalsOwed = 0;
   #refusalsOwedMax = REFUSALS_OWED_MIN;
   /** Calls refused with no other in flight, since one was accepted. */
@@ -136,7 +139,7 @@ export class Blame {
     if (refusal.isRateLearned) return this.#judgePaced(refusal);
     // Who says when to try again speaks of time: then few events are enough.
     const perSecond = this.#steadyRate(nowMs, refusal);
-    if (perSecond === null || !refusal.retryAfterMs) return this.#owe(refusal);
+    if (perSecond === null || !refusal.retryAfterMs) return this.#owe(nowMs, refusal);
     this.#settle();
     return { ...rate('the same rate was accepted at several levels'), perSecond };
   }
@@ -155,9 +158,12 @@ export class Blame {
   }
 
   /** A cap explains few refusals of levels that it carried; a rate explains many. */
-  #owe({ isSurprise, level }: Refusal): Verdict {
+  #owe(nowMs: number, { isSurprise, level }: Refusal): Verdict {
     if (isSurprise) {
-      this.#surprisesOwed += 1;
+      if (nowMs - this.#surprisedAtMs >= SURPRISE_SPAN_MS) {
+        this.#surprisesOwed += 1;
+        this.#surprisedAtMs = nowMs;
+      }
       // What was carried before is no measure any more.
       this.#carried = 0;
       this.#carriedBefore = 0;
