@@ -27,8 +27,8 @@ export class Learning {
   readonly gradient = new Gradient();
   readonly blame = new Blame();
   learned = new LearnedRate();
-  requests = new HeaderBudget('starts');
-  /** Made when token headers come: most upstreams have none. */
+  /** Made when such headers come: most upstreams have none. */
+  requests: HeaderBudget | null = null;
   tokens: HeaderBudget | null = null;
   readonly pause = new Pause();
   readonly scout = new Scout();
@@ -62,7 +62,7 @@ export class Learning {
   configure(settings: GovernorSettings): void {
     if (this.#settings.rate.learn && !settings.rate.learn) {
       this.learned = new LearnedRate();
-      this.requests = new HeaderBudget('starts');
+      this.requests = null;
       this.tokens = null;
     }
     const isSwitchedOn = !this.#isAdaptive && settings.concurrency.mode === 'adaptive';
@@ -105,7 +105,7 @@ export class Learning {
     this.#lastInFlight = start.inFlight;
     learned.started(nowMs, scout.isActive || nowMs < resume.untilMs);
     blame.started(limit);
-    requests.started(nowMs, 1);
+    requests?.started(nowMs, 1);
     if (start.tokens > 0) tokens?.started(nowMs, start.tokens);
     resume.started(nowMs);
     if (scout.isInFlight) this.presume(nowMs);
@@ -133,7 +133,10 @@ export class Learning {
   }
 
   #read(nowMs: number, reading: RateReading): void {
-    this.requests.read(nowMs, reading, this.#random);
+    if (reading.remaining !== undefined) {
+      this.requests ??= new HeaderBudget('starts');
+      this.requests.read(nowMs, reading, this.#random);
+    }
     if (reading.tokenRemaining === undefined) return;
     this.tokens ??= new HeaderBudget('tokens');
     this.tokens.read(nowMs, {
@@ -221,7 +224,7 @@ export class Learning {
 
   #scoutRefused(nowMs: number, start: Start, outcome: Outcome): void {
     const { scout, requests, learned } = this;
-    requests.contradicted(nowMs, outcome.reading?.remaining);
+    requests?.contradicted(nowMs, outcome.reading?.remaining);
     const { windowEndMs } = learned;
     scout.refused(nowMs, start.atMs, { random: this.#random, windowEndMs });
   }
@@ -265,7 +268,7 @@ export class Learning {
 
   #rateRefused(nowMs: number, outcome: Outcome): void {
     const { requests, learned, level, scout } = this;
-    requests.contradicted(nowMs, outcome.reading?.remaining);
+    requests?.contradicted(nowMs, outcome.reading?.remaining);
     learned.ranDry(nowMs);
     if (!learned.isActive) level.restoreCalm(this.#lastSequence);
     else if (learned.cut(nowMs) && this.#streak < RATE_STREAK_SCOUTS) return;

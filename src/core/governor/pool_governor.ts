@@ -63,7 +63,7 @@ export class PoolGovernor implements Governor {
     const rateAtMs = Math.max(
       this.#operator.opensAtMs(heldUntilMs, ahead),
       learned.opensAtMs(heldUntilMs, ahead),
-      requests.opensAtMs(heldUntilMs, 1, ahead),
+      requests?.opensAtMs(heldUntilMs, 1, ahead) ?? nowMs,
     );
     const tokensAtMs = tokens <= 0 ? nowMs : Math.max(
       this.#operator.tokensOpenAtMs(heldUntilMs, tokens),
@@ -121,7 +121,7 @@ export class PoolGovernor implements Governor {
   status(nowMs: number): GovernorStatus {
     const { level, learned, requests, tokens, pause, scout, gradient } = this.#learning;
     const { concurrency, rate } = this.#settings;
-    const headerRpm = requests.perMinute(nowMs);
+    const headerRpm = requests?.perMinute(nowMs) ?? null;
     const learnedRpm = toRpm(learned.perSecond);
     const explanation = explain({
       nowMs,
@@ -139,9 +139,9 @@ export class PoolGovernor implements Governor {
         nextAtMs: scout.isInFlight ? nowMs : scout.nextAtMs,
         isQuota: scout.isQuota(nowMs),
       },
-      exhaustedUntilMs: requests.exhaustedUntilMs(nowMs, 1),
+      exhaustedUntilMs: requests?.exhaustedUntilMs(nowMs, 1) ?? null,
       learned: { rpm: learnedRpm, sinceMs: learned.changedAtMs, growsAtMs: learned.growsAtMs },
-      headers: { rpm: headerRpm, sinceMs: requests.sinceMs },
+      headers: { rpm: headerRpm, sinceMs: requests?.sinceMs ?? nowMs },
       beganAtMs: this.#beganAtMs,
       operatorRpm: rate.rpm,
     });
@@ -152,7 +152,7 @@ export class PoolGovernor implements Governor {
       tpm: lowest(rate.tpm, tokens?.perMinute(nowMs) ?? null),
       rpmRemaining: lowest(
         this.#operator.startsFree(nowMs),
-        requests.remaining(nowMs),
+        requests?.remaining(nowMs) ?? null,
         learned.startsFree(nowMs),
       ),
       ceiling: concurrency.mode === 'adaptive' && Number.isFinite(level.ceiling)
@@ -160,7 +160,7 @@ export class PoolGovernor implements Governor {
         : null,
       refusedLastHour: this.#refusals.lastHour(nowMs),
       pausedUntil: nowMs < pause.untilMs ? pause.untilMs : null,
-      trustsHeaders: requests.isTrusted(nowMs),
+      trustsHeaders: requests?.isTrusted(nowMs) ?? true,
       ...explanation,
     };
   }
