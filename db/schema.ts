@@ -35,7 +35,7 @@ export const claim = sqliteTable('claim', {
   folds: integer().notNull(),
   /** How many claims and guarded transactions there were. */
   writes: integer().notNull(),
-  /** What `writes` was when the main file last held everything: the write-ahead log builds on it. */
+  /** What `writes` was when the main file last held everything: the WAL builds on it. */
   base: integer().notNull(),
 }, (table) => [
   check('claim_one_row', sql`${table.id} = 1`),

@@ -22,7 +22,7 @@ const LATE_MAX = 2;
 
 describe('a waiter that hangs up', () => {
   it('in the same instant as a release does not swallow the wake-up of the next', async () => {
-    // A hang-up that is noticed only after the grant was answered may cost one term, so it is short.
+    // A hang-up that is noticed only after the answer may cost one term, so it is short.
     const lease = { termMs: 1500, renewIntervalMs: 500, requestTimeoutMs: 60_000 };
     let late = 0;
     for (let round = 0; round < 39; round++) {

@@ -1,5 +1,5 @@
 /**
- * A whole server in a process of its own, on a fresh folder, for tests that start, stop and kill it.
+ * A whole server in a process of its own, on a fresh folder, for tests that stop and kill it.
  * Every process that a test starts here is ended by `Servers.end`, by its id.
  */
 import { type ChildProcess, spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * The database is locked, full or slow while callers call: answers are right or a clean 503, nothing
- * is granted that was not stored, and all goes on by itself afterwards.
+ * The database is locked or full while callers call: answers are right or a clean 503, nothing is
+ * granted that was not stored, and all goes on by itself afterwards.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
