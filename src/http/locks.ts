@@ -11,6 +11,8 @@ import type { Gauge } from '../core/ask.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 import { log } from '../log.ts';
+import type { Clock } from '../scheduler/clock.ts';
+import { pause } from '../scheduler/clock.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import type { Granted, Refused } from '../scheduler/verdict.ts';
 import { AcquireBody, issuesOf, POOL_NAME, ReleaseBody } from '../wire.ts';
@@ -27,6 +29,8 @@ const JSON_TYPE = 'application/json';
 const RENEW = '/renew';
 const RELEASE = '/release';
 const UNKNOWN_POOL_LINE_MS = 60_000;
+/** How long the answer to one who waited is held back. */
+const HANG_UP_MS = 1;
 const NO_ASK = AcquireBody.parse({});
 
 interface Call {
@@ -104,7 +108,7 @@ export class LockDoor {
       signal: () => request.signal,
     });
     if (verdict.kind === 'refused') return refusalAnswer(verdict);
-    if (verdict.queuedMs > 0 && request.signal.aborted) {
+    if (verdict.hasWaited && await hasHungUp(request, scheduler.clock)) {
       scheduler.release(caller.entry.pool, verdict.lease.slotId, { kind: 'unknown' });
     }
     return this.#grantAnswer(verdict, caller.entry);
@@ -229,6 +233,15 @@ interface Passed {
 }
 
 type Caller = Passed | { readonly kind: 'fail'; readonly answer: Response };
+
+/**
+ * Whether the caller of one who waited is gone. A hang-up at the moment of the grant is noticed
+ * only a little later, and an answer to nobody would cost the slot a whole term.
+ */
+async function hasHungUp({ signal }: Request, clock: Clock): Promise<boolean> {
+  if (!signal.aborted) await pause(clock, HANG_UP_MS);
+  return signal.aborted;
+}
 
 function isPost(request: Request): Response | null {
   if (request.method === 'POST') return null;

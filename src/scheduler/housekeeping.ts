@@ -6,6 +6,7 @@ import { log, messageOf } from '../log.ts';
 import type { Retention, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
 import type { Timer } from './clock.ts';
+import { pause } from './clock.ts';
 import type { Directory } from './directory.ts';
 import type { GovernorKeeper } from './governor_keeper.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -88,7 +89,7 @@ export class Housekeeping {
   async #prune(): Promise<void> {
     for (const pool of await this.#store.loggedPools()) {
       while (await this.#store.pruneLog(this.#retentionOf(pool))) {
-        await new Promise<void>((done) => this.#scheduler.clock.after(PRUNE_STEP_MS, done));
+        await pause(this.#scheduler.clock, PRUNE_STEP_MS);
         if (!this.#timers.has('pruning')) return;
       }
     }

@@ -16,6 +16,8 @@ export interface Granted {
   readonly lease: Lease;
   readonly gauge: Gauge;
   readonly queuedMs: number;
+  /** Whether it stood in the queue, however shortly. */
+  readonly hasWaited: boolean;
 }
 
 export interface Refused {

@@ -25,8 +25,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'reply before flush',
     edits: [{
-      file: 'src/scheduler/scheduler.ts',
-      find: 'if (await this.journal.covers(lease)) return granted;',
+      file: 'src/scheduler/teller.ts',
+      find: 'if (await this.#journal.covers(lease)) return granted;',
       replace: 'void this.journal.covers(lease); return granted;',
     }],
   },
