@@ -27,7 +27,7 @@ export const FAULTS: readonly Fault[] = [
     edits: [{
       file: 'src/scheduler/teller.ts',
       find: 'if (await this.#journal.covers(lease)) return granted;',
-      replace: 'void this.journal.covers(lease); return granted;',
+      replace: 'void this.#journal.covers(lease); return granted;',
     }],
   },
   {
