@@ -2,6 +2,8 @@
  * Ceilings that hold for every server, in one place; the documents are tested against them.
  */
 export const CEILINGS = {
+  /** Bytes of a request line with its headers. */
+  headBytes: 16 * 1024,
   /** Bytes of a lock body, and how long it may take to arrive. */
   lockBodyBytes: 64 * 1024,
   adminBodyBytes: 1024 * 1024,

@@ -4,6 +4,7 @@
  * answer without a word of the inside.
  */
 import { Hono } from 'hono';
+import { CEILINGS } from '../ceilings.ts';
 import { hashOf } from '../access/keys.ts';
 import { isSameSecretHash } from '../access/secret.ts';
 import { log, messageOf } from '../log.ts';
@@ -15,6 +16,9 @@ import { ProxyDoor } from './proxy.ts';
 import type { Access } from './route.ts';
 import { ROUTES } from './routes.ts';
 import type { Peer, Server } from './server.ts';
+
+/** A header's colon, blank and line break. */
+const HEADER_OVERHEAD = 4;
 
 export type Fetch = (request: Request, peer: Peer) => Response | Promise<Response>;
 
@@ -30,7 +34,9 @@ export function makeApp(server: Server): Fetch {
     const pathAt = url.indexOf('/', hostAt);
     const pool = hosts.poolOf(url.slice(hostAt, pathAt));
     if (pool !== null) return proxy.answer(request, peer, pool);
-    return locks.answer(request, peer, url.slice(pathAt)) ?? router.fetch(request);
+    const answered = locks.answer(request, peer, url.slice(pathAt));
+    if (answered !== null) return answered;
+    return isHeadTooLarge(request) ? faultAnswer('head_too_large') : router.fetch(request);
   };
   return (request, peer) => {
     try {
@@ -58,6 +64,16 @@ function makeRouter(server: Server): Hono {
   router.notFound(() => faultAnswer('not_found'));
   router.onError(answerError);
   return router;
+}
+
+/**
+ * Asked for all but the lock paths, which read single headers alone; there the runtime's own, larger
+ * ceiling holds.
+ */
+function isHeadTooLarge({ url, headers }: Request): boolean {
+  let bytes = url.length;
+  for (const [name, value] of headers) bytes += name.length + value.length + HEADER_OVERHEAD;
+  return bytes > CEILINGS.headBytes;
 }
 
 function mayPass(access: Access, request: Request, server: Server): boolean {
