@@ -33,10 +33,12 @@ export function makeApp(server: Server): Fetch {
     const hostAt = url.indexOf('://') + 3;
     const pathAt = url.indexOf('/', hostAt);
     const pool = hosts.poolOf(url.slice(hostAt, pathAt));
-    if (pool !== null) return proxy.answer(request, peer, pool);
-    const answered = locks.answer(request, peer, url.slice(pathAt));
+    const target = url.slice(pathAt);
+    if (pool !== null) return proxy.answer(request, peer, { pool, target });
+    const answered = locks.answer(request, peer, target);
     if (answered !== null) return answered;
-    return isHeadTooLarge(request) ? faultAnswer('head_too_large') : router.fetch(request);
+    if (isHeadTooLarge(request)) return faultAnswer('head_too_large');
+    return router.fetch(request, { peer });
   };
   return (request, peer) => {
     try {
@@ -47,13 +49,18 @@ export function makeApp(server: Server): Fetch {
   };
 }
 
-function makeRouter(server: Server): Hono {
-  const router = new Hono();
+interface Surroundings {
+  readonly Bindings: { readonly peer: Peer };
+}
+
+function makeRouter(server: Server): Hono<Surroundings> {
+  const router = new Hono<Surroundings>();
   const methods = new Map<string, string[]>();
   for (const route of ROUTES) {
     router.on(route.method, route.path, (context) => {
-      if (!mayPass(route.access, context.req.raw, server)) return faultAnswer('unauthorized');
-      return route.answer(context, server);
+      const { raw } = context.req;
+      if (mayPass(route.access, raw, server)) return route.answer(context, server);
+      return refuseSlowly(server, context.env.peer, raw.headers);
     });
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);
   }
@@ -83,6 +90,15 @@ function mayPass(access: Access, request: Request, server: Server): boolean {
   );
   if (scheme.toLowerCase() !== 'bearer' || more.length > 0) return false;
   return isSameSecretHash(hashOf(token), server.adminHash);
+}
+
+/** Guesses of the admin token are slowed as those of keys are. */
+function refuseSlowly(server: Server, peer: Peer, headers: Headers): Promise<Response> | Response {
+  const { access, scheduler: { clock } } = server;
+  const address = access.addresses.read(peer, headers).text;
+  const delayMs = access.slowdown.delayMs(address, clock.nowMs());
+  if (delayMs === 0) return faultAnswer('unauthorized');
+  return new Promise((told) => clock.after(delayMs, () => told(faultAnswer('unauthorized'))));
 }
 
 function answerError(error: unknown): Response {

@@ -12,10 +12,15 @@ export type Body =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'bad'; readonly reason: string };
 
+export type Bytes =
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'too_large' }
+  | { readonly kind: 'bad'; readonly reason: string };
+
 const EMPTY: Body = { kind: 'empty' };
-const TOO_LARGE: Body = { kind: 'too_large' };
-const LATE: Body = { kind: 'bad', reason: 'The body did not arrive in time.' };
-const BROKEN: Body = { kind: 'bad', reason: 'The body broke off.' };
+const TOO_LARGE = { kind: 'too_large' } as const;
+const LATE = { kind: 'bad', reason: 'The body did not arrive in time.' } as const;
+const BROKEN = { kind: 'bad', reason: 'The body broke off.' } as const;
 const NOT_UTF8: Body = { kind: 'bad', reason: 'The body is not UTF-8.' };
 const NOT_JSON: Body = { kind: 'bad', reason: 'The body is not JSON.' };
 
@@ -27,11 +32,11 @@ export function hasBody(request: Request): boolean {
   return declared === null ? request.body !== null : declared !== '0';
 }
 
-/** Reads a JSON body of at most `bytesMax`. */
-export async function readJson(
+/** The body's bytes, at most `bytesMax` of them. */
+export async function readBytes(
   request: Request,
   options: { bytesMax: number; deadlines: Deadlines },
-): Promise<Body> {
+): Promise<Bytes> {
   const { bytesMax, deadlines } = options;
   const declared = request.headers.get('content-length');
   if (declared !== null && Number(declared) > bytesMax) return TOO_LARGE;
@@ -39,13 +44,23 @@ export async function readJson(
     const read = declared === null ? readUpTo(request, bytesMax) : request.bytes();
     const bytes = await deadlines.race(read, CEILINGS.bodyMs, null);
     if (bytes === null) return LATE;
-    return bytes === 'too_large' ? TOO_LARGE : parse(bytes);
+    return bytes === 'too_large' ? TOO_LARGE : { kind: 'bytes', bytes };
   } catch {
     return BROKEN;
   }
 }
 
-function parse(bytes: Uint8Array): Body {
+/** Reads a JSON body of at most `bytesMax`. */
+export async function readJson(
+  request: Request,
+  options: { bytesMax: number; deadlines: Deadlines },
+): Promise<Body> {
+  const read = await readBytes(request, options);
+  return read.kind === 'bytes' ? parseJson(read.bytes) : read;
+}
+
+/** What bytes mean as JSON. */
+export function parseJson(bytes: Uint8Array): Body {
   let text: string;
   try {
     text = decoder.decode(bytes);
