@@ -36,7 +36,8 @@ export function isCidr(text: string): boolean {
 /** A list of addresses and ranges. */
 export class AddressRanges {
   readonly isEmpty: boolean;
-  readonly #list = new BlockList();
+  /** One for each family: in one list a wide IPv6 range would hold mapped addresses too. */
+  readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
 
   /** @throws Error where {@link isCidr} does not hold. */
   constructor(cidrs: readonly string[]) {
@@ -44,13 +45,16 @@ export class AddressRanges {
     for (const cidr of cidrs) {
       const range = rangeOf(cidr);
       if (range === null) throw new Error(`${cidr} is neither an address nor a range`);
-      this.#list.addSubnet(range.address, range.bits, familyOf(range.address));
+      const family = familyOf(range.address);
+      this.#lists[family].addSubnet(range.address, range.bits, family);
     }
   }
 
   /** @param address in its plain form. */
   has(address: string): boolean {
-    return !this.isEmpty && this.#list.check(address, familyOf(address));
+    if (this.isEmpty) return false;
+    const family = familyOf(address);
+    return this.#lists[family].check(address, family);
   }
 }
 
