@@ -6,6 +6,7 @@ import type { Fail, Judgement } from '../access/gate.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 import { log } from '../log.ts';
+import { AccessLog } from '../scheduler/access_log.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import type { Call } from './call.ts';
 import type { FaultParts } from './fault.ts';
@@ -33,16 +34,26 @@ export interface Refusal {
 
 export type Caller = Passed | Refusal;
 
+interface Noted {
+  readonly pool: string;
+  readonly code: ErrorCode;
+  readonly status?: number;
+  readonly reason?: string;
+  readonly keyId?: string | null;
+}
+
 const UNAUTHORIZED: Refusal = { kind: 'fail', code: 'unauthorized', parts: {} };
 const TOO_LARGE: Refusal = { kind: 'fail', code: 'payload_too_large', parts: {} };
 
 export class Callers {
   readonly #server: Server;
+  readonly #nowhere: AccessLog;
   #unknownPools = 0;
   #unknownToldAtMs = -Infinity;
 
   constructor(server: Server) {
     this.#server = server;
+    this.#nowhere = new AccessLog({ log: () => {} }, server.scheduler.clock);
   }
 
   /** Answers at once wherever the pool's policies can. */
@@ -57,14 +68,17 @@ export class Callers {
   note(
     call: Call,
     entry: Entry,
-    what: { code: ErrorCode; status?: number; reason?: string; keyId?: string | null },
+    what: Omit<Noted, 'pool'>,
   ): string {
-    const { scheduler } = this.#server;
-    const id = scheduler.nextAttempt();
-    scheduler.log.refuse({
+    return this.#write(this.#server.scheduler.log, call, { ...what, pool: entry.spec.name });
+  }
+
+  #write(log: AccessLog, call: Call, what: Noted): string {
+    const id = this.#server.scheduler.nextAttempt();
+    log.refuse({
       id,
       at: epochMs(this.#server),
-      pool: entry.spec.name,
+      pool: what.pool,
       kind: call.door,
       outcome: what.code,
       status: what.status ?? ERRORS[what.code].status,
@@ -85,11 +99,14 @@ export class Callers {
     }
     if (judged.kind === 'pass') return UNAUTHORIZED;
     const refusal = refusalOf(call, judged);
-    if (entry === undefined) this.#countUnknownPool();
+    const { code, parts } = refusal;
+    const status = parts.status ?? ERRORS[code].status;
+    const what = { code, status, reason: judged.reason };
+    if (entry !== undefined) this.note(call, entry, what);
     else {
-      const { code, parts } = refusal;
-      const status = parts.status ?? ERRORS[code].status;
-      this.note(call, entry, { code, status, reason: judged.reason });
+      // Written nowhere, but as much work as for a pool that there is: time must not tell a name.
+      this.#write(this.#nowhere, call, { ...what, pool: '' });
+      this.#countUnknownPool();
     }
     return this.#slowed(call, refusal);
   }
