@@ -8,6 +8,7 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 const RANGE = /^([^/]+)\/(0|[1-9]\d{0,2})$/;
 const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 const MAPPED_BITS = 96;
+const KNOWN_MAX = 1_000;
 
 /** The address in its plain form; null where the text is none. */
 export function plainAddress(text: string): string | null {
@@ -38,6 +39,8 @@ export class AddressRanges {
   readonly isEmpty: boolean;
   /** One for each family: in one list a wide IPv6 range would hold mapped addresses too. */
   readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
+  /** What was found before: a look-up in the lists costs as much as a hash. */
+  readonly #known = new Map<string, boolean>();
 
   /** @throws Error where {@link isCidr} does not hold. */
   constructor(cidrs: readonly string[]) {
@@ -53,8 +56,13 @@ export class AddressRanges {
   /** @param address in its plain form. */
   has(address: string): boolean {
     if (this.isEmpty) return false;
+    const known = this.#known.get(address);
+    if (known !== undefined) return known;
     const family = familyOf(address);
-    return this.#lists[family].check(address, family);
+    const isIn = this.#lists[family].check(address, family);
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(address, isIn);
+    return isIn;
   }
 }
 

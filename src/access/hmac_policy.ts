@@ -3,9 +3,8 @@
  * is checked before the nonce is looked at, and the nonce is only handed back here: it is taken
  * when all policies passed.
  */
-import { Buffer } from 'node:buffer';
-import type { KeyObject } from 'node:crypto';
-import { createHmac, createSecretKey, hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { HmacKey, isSameHex } from './hmac_key.ts';
 import type { AccessRequest, PolicyFail, PolicyKind, PolicyVerdict, SignedBody } from './policy.ts';
 import { signedText } from './signed_text.ts';
 
@@ -18,7 +17,8 @@ const EMPTY_HASH = hash('sha256', '', 'hex');
 interface Signed {
   readonly timestamp: string;
   readonly nonce: string;
-  readonly signature: Buffer;
+  /** Lower-case hex. */
+  readonly signature: string;
 }
 
 export const hmacPolicy: PolicyKind = {
@@ -27,14 +27,16 @@ export const hmacPolicy: PolicyKind = {
     const settings = spec.access.hmac;
     if (settings === null) return null;
     const { secrets, toleranceMs, bodyBytesMax } = settings;
-    const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret, 'utf8')));
+    const keys = secrets.map((secret) => new HmacKey(secret));
     const sinceMs = signedSince(spec.name, toleranceMs);
 
     const judgeBody = (request: AccessRequest, signed: Signed, body: SignedBody): PolicyVerdict => {
       if (body.kind === 'bad') return fail('body not read');
       if (body.kind === 'too_large') return { ...fail('body too large'), isBodyTooLarge: true };
       const bodyHash = body.bytes.length === 0 ? EMPTY_HASH : hash('sha256', body.bytes, 'hex');
-      const text = signedText({ ...signed, ...partsOf(request), bodyHash });
+      const { pool, door, method, target } = request;
+      const { timestamp, nonce } = signed;
+      const text = signedText({ pool, door, timestamp, nonce, method, target, bodyHash });
       if (!isSignedBy(keys, text, signed.signature)) return fail('wrong signature');
       const until = Number(signed.timestamp) + 2 * toleranceMs;
       return { kind: 'pass', isProven: true, nonce: { nonce: signed.nonce, until } };
@@ -65,20 +67,13 @@ function readHeaders({ headers }: AccessRequest): Signed & { kind: 'signed' } | 
   if (hex === undefined || !TIMESTAMP.test(timestamp) || !NONCE.test(nonce)) {
     return fail('malformed');
   }
-  return { kind: 'signed', timestamp, nonce, signature: Buffer.from(hex, 'hex') };
-}
-
-function partsOf({ pool, door, method, target }: AccessRequest) {
-  return { pool, door, method, target };
+  return { kind: 'signed', timestamp, nonce, signature: hex };
 }
 
 /** Tries every secret, so that the time does not tell which one it was. */
-function isSignedBy(keys: readonly KeyObject[], text: string, signature: Buffer): boolean {
+function isSignedBy(keys: readonly HmacKey[], text: string, signature: string): boolean {
   let isSigned = false;
-  for (const key of keys) {
-    const digest = createHmac('sha256', key).update(text).digest();
-    if (timingSafeEqual(digest, signature)) isSigned = true;
-  }
+  for (const key of keys) if (isSameHex(key.sign(text), signature)) isSigned = true;
   return isSigned;
 }
 

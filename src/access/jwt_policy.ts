@@ -15,7 +15,7 @@ import { TokenCheck } from './token_check.ts';
 
 type JwtSettings = NonNullable<AccessSpec['jwt']>;
 
-const BEARER = /^Bearer +(\S+)$/i;
+const BEARER = /^Bearer +(?=\S)/i;
 const MISSING: PolicyVerdict = { kind: 'fail', reason: 'jwt: missing' };
 
 export const jwtPolicy: PolicyKind = {
@@ -67,6 +67,7 @@ function keysOf({ jwksUrl, jwks, secret }: JwtSettings, keySets: KeySets): Token
 function tokenOf(headers: HeaderSource, header: string | null): string | null {
   const value = headers.get(header ?? 'authorization');
   if (value === null) return null;
-  const [, token] = BEARER.exec(value) ?? [];
-  return token ?? (header === null ? null : value);
+  const [scheme] = BEARER.exec(value) ?? [];
+  if (scheme !== undefined) return value.slice(scheme.length);
+  return header === null ? null : value;
 }

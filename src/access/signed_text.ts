@@ -1,8 +1,8 @@
 /**
  * The text that an HMAC signature is made over, as caller and server must both write it.
  */
-import { Buffer } from 'node:buffer';
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { HmacKey } from './hmac_key.ts';
 
 export interface SignedParts {
   readonly pool: string;
@@ -28,10 +28,9 @@ export function signedHeaders(
   { body, ...parts }: Omit<SignedParts, 'bodyHash'> & { readonly body: Uint8Array },
 ): Record<string, string> {
   const text = signedText({ ...parts, bodyHash: hash('sha256', body, 'hex') });
-  const signature = createHmac('sha256', Buffer.from(secret, 'utf8')).update(text).digest('hex');
   return {
     'X-Nthpool-Timestamp': parts.timestamp,
     'X-Nthpool-Nonce': parts.nonce,
-    'X-Nthpool-Signature': `v1=${signature}`,
+    'X-Nthpool-Signature': `v1=${new HmacKey(secret).sign(text)}`,
   };
 }

@@ -47,14 +47,13 @@ export class TokenCheck {
 
   /** Null where the token is right, else why not. */
   check(token: string): string | null | Promise<string | null> {
-    if (!COMPACT.test(token)) return 'malformed';
     const version = this.#keys.version();
     if (version !== this.#version) {
       this.#passed.clear();
       this.#version = version;
     }
     const passed = this.#passed.get(token);
-    if (passed === undefined) return this.#verify(token);
+    if (passed === undefined) return COMPACT.test(token) ? this.#verify(token) : 'malformed';
     this.#keys.tend?.();
     return this.#timeFault(passed);
   }
