@@ -13,10 +13,9 @@ export function warnOfOpenPools(directory: Directory, origin: string): void {
   for (const { spec } of directory.list()) {
     const { key, hmac, jwt, cloudflareAccess, ip } = spec.access;
     if (key.required || hmac !== null || jwt !== null || cloudflareAccess !== null) continue;
-    const who = ip.allow.length > 0 ? 'every address on its allow list' : 'anybody';
-    log.warn('pool {pool} wants no key, and {who} who reaches {origin} may call it', {
+    const from = ip.allow.length > 0 ? 'every address on its list' : 'anybody';
+    log.warn(`pool {pool} wants no key: ${from} who reaches {origin} may call it`, {
       pool: spec.name,
-      who,
       origin,
     });
   }

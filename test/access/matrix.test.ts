@@ -204,7 +204,7 @@ describe('all policies together', () => {
     });
   });
 
-  test('a pool with keys and addresses alone is judged at once, others too where they can', async () => {
+  test('are judged at once where they can be, and always for keys and addresses', async () => {
     const world = await worldWith(access);
     await world.makePool({ ip: { allow: ['127.0.0.1'] } }, 'plain');
     const judge = (pool: string, headers: Record<string, string>) =>

@@ -2,7 +2,7 @@
  * What the access policies cost: acquires per second of a pool with a key alone, and of one with
  * key, address, HMAC and JWT (a hundred callers, each with its token), measured in turn. Prints the
  * ratio, and that of the server's CPU time for an acquire, which other programs on the machine
- * disturb less. Needs wrk on the PATH; run it from the root: `deno run -A test/bench/access/main.ts`.
+ * disturb less. Needs wrk on the PATH. Run it from the root.
  */
 import { signedHeaders } from '../../../src/access/signed_text.ts';
 import { signerOf, tokenOf } from '../../access/tokens.ts';
