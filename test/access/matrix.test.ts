@@ -126,8 +126,7 @@ test.each(cases)('$policy $state on $path', async ({ state, path, access, proof 
   const answer = await world.ask({ path, body, headers: latin(headers) });
   if (state === 'right') return expect(answer.status).toBe(PASSED[path]);
   expect(await seenOf(answer)).toEqual(unknownPool);
-  expect(world.server.directory.get('p')?.pool.gauge.remaining)
-    .toBe(state === 'replayed' && path === 'acquire' ? 99 : 100);
+  expect(world.remaining()).toBe(state === 'replayed' && path === 'acquire' ? 99 : 100);
 });
 
 /** Headers carry bytes; what is beyond them is cut, as a client would. */

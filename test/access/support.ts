@@ -14,6 +14,7 @@ import type { Server } from '../../src/http/server.ts';
 import type { Clock, Timer } from '../../src/scheduler/clock.ts';
 import { Deadlines } from '../../src/scheduler/deadlines.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
+import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
 import { Scheduler } from '../../src/scheduler/scheduler.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -103,11 +104,19 @@ export class World {
   static async open(options: WorldOptions = {}): Promise<World> {
     const { store = new MemoryStore(), clock = new ManualClock(), baseDomain = 'localhost' } =
       options;
-    const { pools, keys, leases, fence, attempt } = await store.open();
-    const scheduler = new Scheduler({ store, clock, fence, attempt, events: SILENT });
+    const snapshot = await store.open();
+    const { fence, attempt } = snapshot;
+    const scheduler = new Scheduler({
+      store,
+      clock,
+      fence,
+      attempt,
+      random: () => 0.5,
+      events: SILENT,
+    });
     const directory = new Directory(store, scheduler, new Vault(MASTER_KEY));
-    directory.load({ pools, keys, leases, fence, attempt, isNew: false });
-    scheduler.restore(leases);
+    directory.load(snapshot);
+    scheduler.restore(snapshot.leases);
     const keepNonce = scheduler.journal.keepNonce.bind(scheduler.journal);
     const access = openAccess({ fetch: noNetwork, ...options, clock, keepNonce });
     access.nonces.restore(await store.readNonces());
@@ -115,6 +124,7 @@ export class World {
       access,
       scheduler,
       directory,
+      governors: new GovernorKeeper(store, scheduler),
       store,
       deadlines: new Deadlines(clock),
       adminHash: hashOf(ADMIN_TOKEN),
@@ -177,6 +187,11 @@ export class World {
       target: `/pools/${pool}/lock/${path}`,
       body: new TextEncoder().encode(body),
     });
+  }
+
+  /** Free slots of a pool. */
+  remaining(pool = 'p'): number | undefined {
+    return this.server.directory.get(pool)?.pool.gauge(this.clock.nowMs()).remaining;
   }
 
   /** The newest reason in the pool's access log. */

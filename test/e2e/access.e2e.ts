@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { signedHeaders } from '../../src/access/signed_text.ts';
 import { folder } from '../store/samples.ts';
 import { run, Running } from './process.ts';
-import { rawToken } from './tokens.ts';
+import { rawToken } from '../access/tokens.ts';
 
 const ADMIN = 'canary-admin-token-0123456789abcdef';
 const MASTER = 'canary-master-key-0123456789abcdefgh';
