@@ -5,9 +5,9 @@
  */
 
 /** Failures that an address may have at once before it is slowed. */
-const FREE = 100;
+const FREE = 200;
 /** From then on one answer in this time. */
-const PACE_MS = 10;
+const PACE_MS = 2;
 const DELAY_MS_MAX = 2_000;
 const ADDRESSES_MAX = 10_000;
 

@@ -115,6 +115,12 @@ export class Journal {
     });
   }
 
+  /** Whether all that was handed over before is durable; resolves once that is known. */
+  async isKept(): Promise<boolean> {
+    await this.settled();
+    return !this.#isFailing && this.#state !== 'closed';
+  }
+
   close(): void {
     this.#lingerTimer?.cancel();
     this.#retryTimer?.cancel();
