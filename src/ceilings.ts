@@ -9,6 +9,8 @@ export const CEILINGS = {
   adminBodyBytes: 1024 * 1024,
   /** The most that a pool may ask to be read of a body before its signature is checked. */
   signedBodyBytes: 16 * 1024 * 1024,
+  /** What large bodies whose signature is not checked yet may hold together. */
+  unprovenBodiesBytes: 256 * 1024 * 1024,
   bodyMs: 10_000,
   pools: 10_000,
   keysOfPool: 1_000,

@@ -5,10 +5,12 @@
 import { isLocalOrBase } from '../access/browser.ts';
 import type { PeerAddress } from '../access/peer_address.ts';
 import type { AccessRequest } from '../access/policy.ts';
+import { CEILINGS } from '../ceilings.ts';
 import type { Body, Bytes } from './body.ts';
-import { hasBody, parseJson, readBytes } from './body.ts';
+import { ByteBudget, hasBody, parseJson, readBytes } from './body.ts';
 import type { Peer, Server } from './server.ts';
 
+const budget = new ByteBudget(CEILINGS.unprovenBodiesBytes);
 const NO_BYTES: Bytes = { kind: 'bytes', bytes: new Uint8Array(0) };
 
 export interface CallFacts {
@@ -68,7 +70,7 @@ export class Call implements AccessRequest {
     if (this.#body !== null) return this.#body;
     if (!hasBody(this.request)) return NO_BYTES;
     const { deadlines } = this.#server;
-    return this.#body = readBytes(this.request, { bytesMax, deadlines });
+    return this.#body = readBytes(this.request, { bytesMax, deadlines, budget });
   }
 
   /** The body as JSON; null where there is none to wait for. */
