@@ -17,8 +17,12 @@ export class Running {
   /** All that it printed on both channels. */
   out = '';
 
-  constructor(args: readonly string[], env: Record<string, string> = {}) {
-    this.#child = spawn(DENO, ['run', '-A', 'src/main.ts', ...args], {
+  constructor(
+    args: readonly string[],
+    env: Record<string, string> = {},
+    flags: readonly string[] = ['-A'],
+  ) {
+    this.#child = spawn(DENO, ['run', ...flags, 'src/main.ts', ...args], {
       env: { ...process.env, NO_COLOR: '1', ...env },
       // A group of its own: the launcher starts the runtime as its child.
       detached: true,
