@@ -11,6 +11,7 @@ import { VERSION } from './version.ts';
 const program = new Command('nthbouncer')
   .description('Keeps callers within what an upstream API can take.')
   .version(VERSION)
+  .enablePositionalOptions()
   .exitOverride()
   .showSuggestionAfterError(false)
   .configureOutput({ writeErr: (text) => printError(text.trimEnd()) });

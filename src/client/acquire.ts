@@ -28,6 +28,8 @@ export interface AcquireOptions {
    * half the term. A tenth of the term, 50 ms to 2 s, unless given.
    */
   readonly marginMs?: number | ((termMs: number) => number);
+  /** Called after each renewal: the lease lasts longer now. */
+  readonly onRenewed?: () => void;
 }
 
 export interface AcquireParts {
@@ -36,6 +38,8 @@ export interface AcquireParts {
   readonly random: () => number;
 }
 
+/** No pool lets a caller wait longer; whoever wants to joins the line again. */
+const WAIT_MS_MAX = 3_600_000;
 /** How long after the budget an answer may still come. */
 const GRACE_MS = 10_000;
 const RENEW_LIMIT_MS = 5_000;
@@ -88,8 +92,8 @@ async function tryOnce(
   asked: Asked & { readonly budgetEndsAtMs: number },
 ): Promise<Slot | null> {
   const sentAtMs = clock.nowMs();
-  const leftMs = Math.max(0, Math.floor(asked.budgetEndsAtMs - sentAtMs));
-  const { slots, tokens, holder, signal, marginMs = usualMarginMs } = options;
+  const leftMs = Math.max(0, Math.floor(Math.min(asked.budgetEndsAtMs - sentAtMs, WAIT_MS_MAX)));
+  const { slots, tokens, holder, signal, marginMs = usualMarginMs, onRenewed } = options;
   const answer = await transport.post({
     path: 'acquire',
     body: {
@@ -115,6 +119,7 @@ async function tryOnce(
     grant,
     earliestMs,
     marginMs: typeof marginMs === 'number' ? () => marginMs : marginMs,
+    onRenewed,
   });
   if (!slot.signal.aborted) return slot;
   await slot.release().catch(() => {});

@@ -25,6 +25,7 @@ export interface SlotParts {
   readonly earliestMs: number;
   /** How long before the lease's end the signal fires; told the term. */
   readonly marginMs: (termMs: number) => number;
+  readonly onRenewed?: (() => void) | undefined;
 }
 
 export class Slot implements AsyncDisposable {
@@ -166,6 +167,7 @@ export class Slot implements AsyncDisposable {
     const endsAtMs = Math.min(sentAtMs + this.termMs, this.#requestEndsAtMs);
     this.#endsAtMs = Math.max(this.#endsAtMs, endsAtMs);
     this.#arm(sentAtMs + this.#renewEveryMs);
+    this.#parts.onRenewed?.();
   }
 
   #lose(cause: LossCause): void {
