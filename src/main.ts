@@ -24,6 +24,8 @@ try {
     printError(`nthbouncer: ${error.message}`);
     Deno.exit(error.exit);
   }
+  // Whoever read what was printed has seen enough.
+  if (error instanceof Deno.errors.BrokenPipe) Deno.exit(EXIT.failed);
   // Commander has printed its line; asking for help or the version is no error.
   if (error instanceof CommanderError) Deno.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage);
   printError(`nthbouncer: ${messageOf(error)}`);

@@ -9,7 +9,7 @@ import type { Pool, Slot } from '../client/client.ts';
 import { messageOf } from '../log.ts';
 import type { Command } from './command.ts';
 import { EXIT, printError, Stop } from './command.ts';
-import { count } from './console.ts';
+import { count } from './show.ts';
 import { durationMs } from './duration.ts';
 import { Guard, numberOf, ProcessGroup } from './process_group.ts';
 import { serverUrl } from './server_url.ts';

@@ -67,6 +67,8 @@ const events: SchedulerEvents = {
 };
 
 async function serve(settings: ServeSettings): Promise<void> {
+  // The program may start commands for `run`; the server never does.
+  await Deno.permissions.revoke({ name: 'run' });
   const environmentHash = adminHashOfEnvironment();
   const environmentKey = masterKeyOfEnvironment();
   const pools = await poolsOf(settings);

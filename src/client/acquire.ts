@@ -70,7 +70,8 @@ export async function acquire(parts: AcquireParts, options: AcquireOptions): Pro
       if (!isRepeat && againMs > leftMs) throw error;
       await pause(clock, againMs, signal);
       // What was answered holds no slot; only a try without an answer may.
-      if (!(error instanceof Unreachable)) asked = freshKey(clock);
+      const isInDoubt = error instanceof Unreachable;
+      asked = isInDoubt ? { ...asked, isRepeat: true } : freshKey(clock);
     }
   }
 }
@@ -79,10 +80,11 @@ interface Asked {
   readonly key: string;
   /** When the first request under this key was sent. */
   readonly sinceMs: number;
+  readonly isRepeat: boolean;
 }
 
 function freshKey(clock: Clock): Asked {
-  return { key: crypto.randomUUID(), sinceMs: clock.nowMs() };
+  return { key: crypto.randomUUID(), sinceMs: clock.nowMs(), isRepeat: false };
 }
 
 /** One request; null where a grant came too late to be of use. */
@@ -92,7 +94,7 @@ async function tryOnce(
   asked: Asked & { readonly budgetEndsAtMs: number },
 ): Promise<Slot | null> {
   const sentAtMs = clock.nowMs();
-  const leftMs = Math.max(0, Math.floor(Math.min(asked.budgetEndsAtMs - sentAtMs, WAIT_MS_MAX)));
+  const leftMs = Math.max(0, Math.ceil(Math.min(asked.budgetEndsAtMs - sentAtMs, WAIT_MS_MAX)));
   const { slots, tokens, holder, signal, marginMs = usualMarginMs, onRenewed } = options;
   const answer = await transport.post({
     path: 'acquire',
@@ -107,9 +109,8 @@ async function tryOnce(
     signal,
   });
   const received = grantOf(answer);
-  const isRepeat = asked.sinceMs < sentAtMs;
   const fresh = { grant: received, earliestMs: earliestOf(received, asked.sinceMs) };
-  const known = isRepeat ? await refreshed(fresh, { transport, clock }) : fresh;
+  const known = asked.isRepeat ? await refreshed(fresh, { transport, clock }) : fresh;
   if (known === null) return null;
   const { grant, earliestMs } = known;
   const slot = new Slot({

@@ -33,6 +33,14 @@ describe('Pool.acquire', () => {
     expect(new Set(keys).size).toBe(2);
   });
 
+  it('sends nothing else, on the real clock too', async () => {
+    const { server } = make();
+    const pool = connect({ url: 'http://h', pool: 'p', fetch: server.fetch });
+    const slot = await pool.acquire({ waitMs: 100 });
+    await slot.release();
+    expect(server.seen.map(({ verb }) => verb)).toEqual(['acquire', 'release']);
+  });
+
   it('fails at once where no wait was asked for', async () => {
     const { server, pool, acquires } = make();
     server.refusals.push(full(700));

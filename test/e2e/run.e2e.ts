@@ -41,10 +41,10 @@ function ticker(trap = '') {
 
 /** Kills the server, and tells when the lease that it knew of ends at the earliest. */
 async function killServer(): Promise<number> {
-  const [deadline = 0] = await server.deadlines('p');
+  // A lease of an earlier test may be left, which the restart gave a new term.
+  const deadlineMs = Math.max(...await server.deadlines('p'));
   await server.stop('SIGKILL');
-  // A renewal may have come through since; the lease then ends later than this.
-  return deadline;
+  return deadlineMs;
 }
 
 describe('run', () => {
@@ -182,4 +182,4 @@ describe('run', () => {
     expect(err).toContain('took the slot back');
     expect(tookMs).toBeLessThan(TERM_MS + 2_000);
   });
-}, 60_000);
+}, 20_000);
