@@ -53,8 +53,14 @@ async function busiest(client: AdminClient): Promise<Row[]> {
   );
 }
 
+/** Some terminals do not know their size. */
+function sizeOfTerminal(): { columns: number; rows: number } {
+  const { columns, rows } = Deno.consoleSize();
+  return { columns: columns || 80, rows: rows || 24 };
+}
+
 function draw(rows: readonly Row[], url: string): void {
-  const { columns, rows: height } = Deno.consoleSize();
+  const { columns, rows: height } = sizeOfTerminal();
   const sum = (field: string) => rows.reduce((all, row) => all + (numberOf(row, field) ?? 0), 0);
   const head = `${url}  pools: ${rows.length}  in use: ${sum('inUse')}  queued: ${sum('queued')}`;
   const lines = [head, '', ...tableOf(rows, STATUS_COLUMNS)].slice(0, height - 1);
