@@ -117,7 +117,8 @@ async function acquired(
 ): Promise<Slot> {
   const line = new WaitLine(name, ask.waitMs);
   try {
-    return await line.acquire(pool, ask);
+    const onPlace = (place: number) => line.stands(place);
+    return await pool.acquire(line.isShown ? { ...ask, onPlace } : ask);
   } catch (error) {
     if (ask.signal.aborted) Deno.exit(128 + numberOf(ask.signal.reason));
     throw stopOf(error, name);

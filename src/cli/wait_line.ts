@@ -1,51 +1,50 @@
 /**
- * The one line on a terminal that says for how long and behind how many somebody waits. Elsewhere
- * it says nothing.
+ * The one line on a terminal that says for how long somebody has waited, and in which place of the
+ * queue. Elsewhere it says nothing.
  */
-import type { Pool, Slot } from '../client/client.ts';
-import { Refused } from '../client/client.ts';
 import { shownMs } from './duration.ts';
 
 const encoder = new TextEncoder();
+/** Nobody needs to be told of a wait that is over at once. */
+const QUIET_MS = 200;
 
 export class WaitLine {
   readonly #pool: string;
   readonly #waitMs: number;
-  #timer: ReturnType<typeof setInterval> | undefined;
+  readonly #sinceMs = performance.now();
+  readonly #timers: ReturnType<typeof setTimeout>[] = [];
+  #place: number | null = null;
+  #isDrawn = false;
 
   constructor(pool: string, waitMs: number) {
     this.#pool = pool;
     this.#waitMs = waitMs;
+    if (waitMs === 0 || !Deno.stderr.isTerminal()) return;
+    this.#timers.push(setTimeout(() => this.#draw(), QUIET_MS));
+    this.#timers.push(setInterval(() => this.#draw(), 1_000));
   }
 
-  /** Acquires; on a terminal it asks without waiting first, to learn how long the queue is. */
-  async acquire(pool: Pool, ask: NonNullable<Parameters<Pool['acquire']>[0]>): Promise<Slot> {
-    if (this.#waitMs === 0 || !Deno.stderr.isTerminal()) return await pool.acquire(ask);
-    try {
-      return await pool.acquire({ ...ask, waitMs: 0 });
-    } catch (error) {
-      const isNo = error instanceof Refused && error.status < 429;
-      if (isNo || ask.signal?.aborted) throw error;
-      this.#show(error instanceof Refused ? error.queueDepth : undefined);
-    }
-    return await pool.acquire(ask);
+  /** Whether anybody reads it. */
+  get isShown(): boolean {
+    return this.#timers.length > 0;
+  }
+
+  /** @param place from 1. */
+  stands(place: number): void {
+    this.#place = place;
+    this.#draw();
   }
 
   end(): void {
-    if (this.#timer === undefined) return;
-    clearInterval(this.#timer);
-    write('\r\x1b[K');
+    for (const timer of this.#timers) clearTimeout(timer);
+    if (this.#isDrawn) write('\r\x1b[K');
   }
 
-  #show(ahead: number | undefined): void {
-    const sinceMs = performance.now();
-    const place = ahead === undefined ? '' : `, joined as number ${ahead + 1} in the queue`;
-    const draw = () => {
-      const waited = `${shownMs(performance.now() - sinceMs)} of ${shownMs(this.#waitMs)}`;
-      write(`\r\x1b[Knthbouncer: waiting for a slot of ${this.#pool}${place}, ${waited}`);
-    };
-    draw();
-    this.#timer = setInterval(draw, 1_000);
+  #draw(): void {
+    this.#isDrawn = true;
+    const place = this.#place === null ? '' : `, number ${this.#place} in the queue`;
+    const waited = `${shownMs(performance.now() - this.#sinceMs)} of ${shownMs(this.#waitMs)}`;
+    write(`\r\x1b[Knthbouncer: waiting for a slot of ${this.#pool}${place}, ${waited}`);
   }
 }
 

@@ -8,6 +8,7 @@ import { backoffMs } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { pause } from './clock.ts';
 import { NthbouncerError, Refused, SlotLost, Unreachable } from './failure.ts';
+import { PlaceWatch } from './place.ts';
 import { Slot } from './slot.ts';
 import type { Grant, Transport } from './transport.ts';
 import { grantOf } from './transport.ts';
@@ -28,6 +29,8 @@ export interface AcquireOptions {
    * half the term. A tenth of the term, 50 ms to 2 s, unless given.
    */
   readonly marginMs?: number | ((termMs: number) => number);
+  /** Told every two seconds or so, while the acquire waits, its place in the queue, from 1. */
+  readonly onPlace?: (place: number) => void;
   /** Called after each renewal: the lease lasts longer now. */
   readonly onRenewed?: () => void;
 }
@@ -51,29 +54,40 @@ export async function acquire(parts: AcquireParts, options: AcquireOptions): Pro
   const { clock, random } = parts;
   const { waitMs = 0, signal } = options;
   const budgetEndsAtMs = clock.nowMs() + waitMs;
-  let asked = freshKey(clock);
-  for (let tries = 1;; tries++) {
-    try {
-      const slot = await tryOnce(parts, options, { ...asked, budgetEndsAtMs });
-      if (slot !== null) return slot;
-      if (clock.nowMs() >= budgetEndsAtMs) throw new SlotLost('unrenewed');
-      asked = freshKey(clock);
-    } catch (error) {
-      signal?.throwIfAborted();
-      const leftMs = budgetEndsAtMs - clock.nowMs();
-      const hintMs = error instanceof Refused ? error.retryAfterMs : undefined;
-      if (!mayPass(error)) throw error;
-      // The pool's own queue timeout is shorter than the budget: the line may be joined again.
-      const isRejoin = error instanceof Refused && error.code === 'queue_timeout';
-      const againMs = backoffMs(isRejoin ? 1 : tries, hintMs, random());
-      const isRepeat = error instanceof Unreachable && tries < TRIES_MIN;
-      if (!isRepeat && againMs > leftMs) throw error;
-      await pause(clock, againMs, signal);
-      // What was answered holds no slot; only a try without an answer may.
-      const isInDoubt = error instanceof Unreachable;
-      asked = isInDoubt ? { ...asked, isRepeat: true } : freshKey(clock);
+  const keys = new Keys(parts, options);
+  try {
+    for (let tries = 1;; tries++) {
+      try {
+        const slot = await tryOnce(parts, options, { ...keys.asked, budgetEndsAtMs });
+        if (slot !== null) {
+          keys.end(slot.slotId);
+          return slot;
+        }
+        if (clock.nowMs() >= budgetEndsAtMs) throw new SlotLost('unrenewed');
+        keys.next();
+      } catch (error) {
+        signal?.throwIfAborted();
+        const againMs = againInMs(error, { tries, random: random() });
+        const isRepeat = error instanceof Unreachable && tries < TRIES_MIN;
+        if (!isRepeat && againMs > budgetEndsAtMs - clock.nowMs()) throw error;
+        await pause(clock, againMs, signal);
+        // What was answered holds no slot; only a try without an answer may.
+        if (error instanceof Unreachable) keys.repeat();
+        else keys.next();
+      }
     }
+  } finally {
+    keys.end(null);
   }
+}
+
+/** How long to wait after a failed try. @throws the error where time will not help. */
+function againInMs(error: unknown, { tries, random }: { tries: number; random: number }): number {
+  if (!mayPass(error)) throw error;
+  const refused = error instanceof Refused ? error : null;
+  // The pool's own queue timeout is shorter than the budget: the line may be joined again.
+  const isRejoin = refused?.code === 'queue_timeout';
+  return backoffMs(isRejoin ? 1 : tries, refused?.retryAfterMs, random);
 }
 
 interface Asked {
@@ -83,8 +97,56 @@ interface Asked {
   readonly isRepeat: boolean;
 }
 
-function freshKey(clock: Clock): Asked {
-  return { key: crypto.randomUUID(), sinceMs: clock.nowMs(), isRepeat: false };
+/** The key of each try, and the watch over the place of its wait, which ends with the key. */
+class Keys {
+  readonly #parts: AcquireParts;
+  readonly #options: AcquireOptions;
+  #asked: Asked;
+  #watch: PlaceWatch | null = null;
+
+  constructor(parts: AcquireParts, options: AcquireOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#asked = this.#fresh();
+  }
+
+  get asked(): Asked {
+    return this.#asked;
+  }
+
+  repeat(): void {
+    this.#asked = { ...this.#asked, isRepeat: true };
+  }
+
+  next(): void {
+    this.end(null);
+    this.#asked = this.#fresh();
+  }
+
+  /** No more is asked under this key; it brought this slot, or none. */
+  end(slotId: string | null): void {
+    this.#watch?.end(slotId);
+    this.#watch = null;
+  }
+
+  #fresh(): Asked {
+    const { transport, clock } = this.#parts;
+    const { onPlace, waitMs = 0 } = this.#options;
+    const key = crypto.randomUUID();
+    if (onPlace !== undefined && waitMs > 0) {
+      this.#watch = new PlaceWatch({ transport, clock, key, onPlace, body: bodyOf(this.#options) });
+    }
+    return { key, sinceMs: clock.nowMs(), isRepeat: false };
+  }
+}
+
+/** What is asked for, but for the wait. */
+function bodyOf({ slots, tokens, holder }: AcquireOptions): Record<string, unknown> {
+  return {
+    ...(slots === undefined ? {} : { slots }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(holder === undefined ? {} : { holder }),
+  };
 }
 
 /** One request; null where a grant came too late to be of use. */
@@ -93,19 +155,14 @@ async function tryOnce(
   options: AcquireOptions,
   asked: Asked & { readonly budgetEndsAtMs: number },
 ): Promise<Slot | null> {
-  const sentAtMs = clock.nowMs();
-  const leftMs = Math.max(0, Math.ceil(Math.min(asked.budgetEndsAtMs - sentAtMs, WAIT_MS_MAX)));
-  const { slots, tokens, holder, signal, marginMs = usualMarginMs, onRenewed } = options;
+  const leftMs = Math.max(0, asked.budgetEndsAtMs - clock.nowMs());
+  const waitMs = Math.ceil(Math.min(leftMs, WAIT_MS_MAX));
+  const { signal, marginMs = usualMarginMs, onRenewed } = options;
   const answer = await transport.post({
     path: 'acquire',
-    body: {
-      ...(leftMs === 0 ? {} : { waitMs: leftMs }),
-      ...(slots === undefined ? {} : { slots }),
-      ...(tokens === undefined ? {} : { tokens }),
-      ...(holder === undefined ? {} : { holder }),
-    },
+    body: { ...(waitMs === 0 ? {} : { waitMs }), ...bodyOf(options) },
     headers: { 'idempotency-key': asked.key },
-    limitMs: leftMs + GRACE_MS,
+    limitMs: waitMs + GRACE_MS,
     signal,
   });
   const received = grantOf(answer);

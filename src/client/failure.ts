@@ -21,6 +21,8 @@ export interface RefusalParts {
   readonly retryAfterMs?: number;
   /** Who waits in the pool's queue; absent where the server does not say. */
   readonly queueDepth?: number;
+  /** Where an acquire that waits already stands in the queue, from 1. */
+  readonly place?: number;
 }
 
 /** The server said no. */
@@ -31,6 +33,7 @@ export class Refused extends NthbouncerError {
   readonly reason: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly queueDepth: number | undefined;
+  readonly place: number | undefined;
 
   constructor(code: ErrorCode, parts: RefusalParts) {
     super(parts.message);
@@ -39,6 +42,7 @@ export class Refused extends NthbouncerError {
     this.reason = parts.reason;
     this.retryAfterMs = parts.retryAfterMs;
     this.queueDepth = parts.queueDepth;
+    this.place = parts.place;
   }
 }
 

@@ -144,7 +144,7 @@ function refusal(
     if (isGateway) return new Unreachable(`Something on the way answered ${status}.`);
     return new BadAnswer(`The answer (status ${status}) is not one of this server.`);
   }
-  const { message, reason, retryAfterMs } = body ?? {};
+  const { message, reason, retryAfterMs, place } = body ?? {};
   const seconds = countIn(headers, 'retry-after');
   const hintMs = typeof retryAfterMs === 'number'
     ? retryAfterMs
@@ -158,6 +158,7 @@ function refusal(
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(hintMs === undefined ? {} : { retryAfterMs: hintMs }),
     ...(queueDepth === undefined ? {} : { queueDepth }),
+    ...(typeof place === 'number' ? { place } : {}),
   });
 }
 

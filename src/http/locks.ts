@@ -183,7 +183,7 @@ function isPost(request: Request): Response | null {
 }
 
 function refusalAnswer(refused: Refused): Response {
-  const { code, reason, retryAfterMs, slotsMax } = refused;
+  const { code, reason, retryAfterMs, slotsMax, place } = refused;
   // A pool that was deleted meanwhile answers as if it had never been.
   if (code === 'unauthorized') return faultAnswer(code);
   const headers: Record<string, string> = poolHeaders(
@@ -194,9 +194,7 @@ function refusalAnswer(refused: Refused): Response {
   if (retryAfterMs !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
   }
-  const more: Record<string, unknown> = {};
-  if (reason !== undefined) more['reason'] = reason;
-  if (retryAfterMs !== undefined) more['retryAfterMs'] = retryAfterMs;
+  const more: Record<string, unknown> = { reason, retryAfterMs, place };
   if (slotsMax === undefined) return faultAnswer(code, { headers, more });
   const why = `must be at most ${slotsMax}, the pool's limit`;
   more['issues'] = [{ path: 'slots', reason: why }];

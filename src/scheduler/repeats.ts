@@ -52,6 +52,10 @@ export class Repeats {
   acquire(pool: Pool, request: Request, repeatKey: string): Promise<Verdict> {
     const name = nameOf(pool, request.keyId, repeatKey);
     const known = this.#known.get(name);
+    if (known?.kind === 'asked' && request.waitMs === 0) {
+      const place = this.#placeOf(pool, request, repeatKey);
+      if (place !== null) return Promise.resolve(place);
+    }
     if (known?.kind === 'asked' && known.callers.join(request.signal())) return known.verdict;
     if (known?.kind === 'granted' && known.lease.isLive) {
       const { lease, queuedMs } = known;
@@ -59,6 +63,27 @@ export class Repeats {
       return Promise.resolve({ kind: 'granted', lease, gauge, queuedMs, hasWaited: queuedMs > 0 });
     }
     return this.#ask(pool, name, { ...request, repeatKey });
+  }
+
+  /** What a repeat hears that does not wait itself: where the first one stands in the line. */
+  #placeOf(pool: Pool, { keyId }: Request, repeatKey: string): Verdict | null {
+    let place = 0;
+    for (const { ask, joinedAtMs } of pool.queue) {
+      place++;
+      if (ask.repeatKey !== repeatKey || ask.keyId !== keyId) continue;
+      const nowMs = this.#scheduler.clock.nowMs();
+      return {
+        kind: 'refused',
+        attempt: ask.attempt,
+        code: 'too_many_requests',
+        reason: 'full',
+        retryAfterMs: pool.pace.waitMs(place - 1),
+        gauge: pool.gauge(nowMs),
+        queuedMs: nowMs - joinedAtMs,
+        place,
+      };
+    }
+    return null;
   }
 
   #ask(pool: Pool, name: string, request: Request): Promise<Verdict> {

@@ -148,6 +148,40 @@ describe('Pool.acquire', () => {
     await expect(pool.acquire({ waitMs: 5_000 })).rejects.toBeInstanceOf(BadAnswer);
   });
 
+  it('tells where the wait stands in the queue, and asks no more when it is over', async () => {
+    const { clock, server, pool, acquires } = make();
+    server.way = (verb) => ({ thereMs: 0, backMs: verb === 'acquire' ? 3_000 : 0 });
+    server.place = 4;
+    const places: number[] = [];
+    const ask = { waitMs: 20_000, slots: 2, onPlace: (place: number) => places.push(place) };
+    // The fake server grants at once, and is slow to say so.
+    server.termMs = 60_000;
+    const acquired = pool.acquire(ask);
+    server.way = () => ({ thereMs: 0, backMs: 0 });
+    await clock.pass(2_500);
+    expect(places).toEqual([4, 4]);
+    await clock.pass(20_000);
+    await (await acquired).release();
+    expect(places).toEqual([4, 4]);
+    const keys = acquires().map(({ headers }) => headers.get('idempotency-key'));
+    expect(new Set(keys).size).toBe(1);
+    expect(acquires().map(({ body }) => body?.['slots'])).toEqual([2, 2, 2]);
+  });
+
+  it('gives back a slot that the wait itself did not bring', async () => {
+    const { clock, server, pool } = make();
+    server.way = () => ({ thereMs: 0, backMs: Infinity });
+    const controller = new AbortController();
+    const ask = { waitMs: 20_000, onPlace: () => {}, signal: controller.signal };
+    const acquired = pool.acquire(ask).catch(() => null);
+    server.way = () => ({ thereMs: 0, backMs: 0 });
+    await clock.pass(300);
+    controller.abort(new Error('enough'));
+    await acquired;
+    await clock.pass(100);
+    expect(server.leases.map(({ state }) => state)).toEqual(['released']);
+  });
+
   it('stops waiting when its signal says so', async () => {
     const { clock, server, pool, acquires } = make();
     server.refusals.push(full(2_000));

@@ -34,6 +34,8 @@ export class FakeServer {
   readonly leases: Lease[] = [];
   readonly seen: Seen[] = [];
   isDown = false;
+  /** Where a waiting acquire stands, told to those who ask; 0: it does not wait. */
+  place = 0;
   way: (verb: string) => Way = () => ({ thereMs: 0, backMs: 0 });
   /** Called at the instant at which a lease ran out. */
   lapsed: (lease: Lease) => void = () => {};
@@ -66,7 +68,10 @@ export class FakeServer {
   }
 
   #answer(verb: string, rest: string, request: Pick<Seen, 'body' | 'headers'>): Response {
-    if (verb === 'acquire') return this.refusals.shift() ?? this.#grant(request.headers);
+    if (verb === 'acquire') {
+      if (request.headers.has('x-nthpool-no-queue') && this.place > 0) return placed(this.place);
+      return this.refusals.shift() ?? this.#grant(request.headers);
+    }
     const lease = this.leases.find(({ slotId }) => rest.startsWith(slotId));
     const isHeld = lease?.state === 'held';
     if (verb === 'release') {
@@ -118,6 +123,10 @@ export class FakeServer {
       this.lapsed(lease);
     });
   }
+}
+
+function placed(place: number): Response {
+  return json(429, { error: 'too_many_requests', reason: 'full', place });
 }
 
 export function json(

@@ -40,7 +40,7 @@ describe('nthbouncer/client', () => {
     expect(await server.deadlines('p')).toEqual([]);
   });
 
-  it('loses no slot and takes no second one when the server is killed again and again', async () => {
+  it('loses no slot and takes no second one while the server is killed thrice', async () => {
     const pool = connect({ url: server.url, pool: 'p', key });
     let [inside, most, done] = [0, 0, 0];
     const worker = async () => {

@@ -113,6 +113,16 @@ describe('Repeats', () => {
     expect(pool.inUse).toBe(1);
   });
 
+  it('tells a repeat that will not wait where the first one stands', async () => {
+    const { pool, repeats } = await make();
+    await repeats.acquire(pool, ask(), 'holder');
+    void repeats.acquire(pool, ask({ waitMs: 9_000 }), 'a');
+    void repeats.acquire(pool, ask({ waitMs: 9_000 }), 'b');
+    const told = await repeats.acquire(pool, ask(), 'b');
+    expect(told).toMatchObject({ kind: 'refused', reason: 'full', place: 2 });
+    expect(pool.queue.length).toBe(2);
+  });
+
   it('leaves the line with its last caller, and a later repeat joins its end', async () => {
     const { pool, repeats } = await make();
     await repeats.acquire(pool, ask(), 'holder');
