@@ -11,7 +11,7 @@ beforeAll(() => server.start());
 afterAll(() => server.stop());
 
 function nthbouncer(...words: string[]): Promise<Finished> {
-  return start(words, server.env, server.folder).finished;
+  return start(words, server.env, { cwd: server.folder }).finished;
 }
 
 async function json(...words: string[]): Promise<unknown> {

@@ -11,6 +11,8 @@ import { afterAll } from 'vitest';
 
 const DENO = resolve('node_modules/.bin/deno');
 const MAIN = resolve('src/main.ts');
+/** The same with a wall clock that jumps. */
+const JUMPY_MAIN = resolve('test/e2e/jumpy_main.ts');
 export const ADMIN_TOKEN = 'admin-token-of-the-end-to-end-tests-0123456789';
 
 export interface Finished {
@@ -36,11 +38,12 @@ afterAll(() => {
 export function start(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  cwd?: string,
+  where: { readonly cwd?: string; readonly isJumpy?: boolean } = {},
 ): Running {
+  const { cwd, isJumpy = false } = where;
   const sinceMs = performance.now();
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(DENO, ['run', '-A', '--quiet', MAIN, ...words], {
+  const child = spawn(DENO, ['run', '-A', '--quiet', isJumpy ? JUMPY_MAIN : MAIN, ...words], {
     env: { PATH, HOME, NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
@@ -62,10 +65,12 @@ export function start(
 export class LiveServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'nthbouncer-e2e-'));
   readonly #port: string;
+  readonly #isJumpy: boolean;
   #running: Running | null = null;
 
-  constructor(port: number) {
+  constructor(port: number, isJumpy = false) {
     this.#port = String(port);
+    this.#isJumpy = isJumpy;
     folders.push(this.folder);
   }
 
@@ -84,7 +89,7 @@ export class LiveServer {
   async start(): Promise<void> {
     const env = { NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN };
     const words = ['serve', '--port', this.#port, '--db', this.db];
-    const running = start(words, env, this.folder);
+    const running = start(words, env, { cwd: this.folder, isJumpy: this.#isJumpy });
     this.#running = running;
     const isDown = await Promise.race([
       running.finished.then(({ err }) => err),

@@ -1,6 +1,6 @@
 /** `nthbouncer run` with real processes: what it does for its command, and what it survives. */
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LiveServer, sleep, start } from './live_server.ts';
 
@@ -70,6 +70,7 @@ describe('run', () => {
 
   it('tells of a command that there is not, and holds nothing for it', async () => {
     expect((await run([], ['no-such-command']).finished).code).toBe(127);
+    expect((await run([], [resolve('package.json')]).finished).code).toBe(126);
     expect(await server.deadlines('p')).toEqual([]);
   });
 
@@ -139,6 +140,21 @@ describe('run', () => {
     await sleep(1_200);
     running.process.kill('SIGCONT');
     expect((await running.finished).code).toBe(0);
+  });
+
+  it("does not mind a wall clock that jumps, its own and the server's", async () => {
+    const jumpy = new LiveServer(18_794, true);
+    await jumpy.start();
+    const NTHBOUNCER_KEY = await jumpy.pool('p', { concurrency: { limit: 1 }, lease });
+    const env = { NTHBOUNCER_URL: jumpy.url, NTHBOUNCER_KEY };
+    const first = start(['run', 'p', '--', 'sleep', '5'], env, { isJumpy: true });
+    while ((await jumpy.deadlines('p')).length === 0) await sleep(20);
+    const second = start(['run', '--wait', '20s', 'p', '--', 'true'], env, { isJumpy: true });
+    await sleep(4_000);
+    expect(second.process.exitCode).toBe(null);
+    expect((await first.finished).code).toBe(0);
+    expect(await second.finished).toMatchObject({ code: 0, err: '' });
+    await jumpy.stop();
   });
 
   it('forwards signals, and kills on a second Ctrl-C', async () => {
