@@ -41,6 +41,9 @@ export const runCommand: Command = {
       .addHelpText('after', HELP)
       .passThroughOptions()
       .action(async (pool: string, command: string[], options: Options) => {
+        if (Deno.build.os === 'windows') {
+          throw new Stop(EXIT.usage, 'run: works on Linux and macOS, which have process groups');
+        }
         const words = command[0] === '--' ? command.slice(1) : command;
         if (words.length === 0) throw new Stop(EXIT.usage, 'run: a command is wanted after --');
         Deno.exit(await run(pool, words, options));

@@ -24,10 +24,6 @@ export class Signals {
   #interruptedAtMs = -Infinity;
 
   constructor() {
-    if (Deno.build.os === 'windows') {
-      Deno.addSignalListener('SIGINT', () => this.heard('SIGINT'));
-      return;
-    }
     for (const name of FORWARDED) Deno.addSignalListener(name, () => this.heard(name));
     // Stopped, this process could not renew.
     Deno.addSignalListener('SIGTSTP', () => {

@@ -18,7 +18,7 @@ describe('environment', () => {
 
 describe('Signals', () => {
   function make() {
-    vi.stubGlobal('Deno', { build: { os: 'linux' }, addSignalListener: () => {} });
+    vi.stubGlobal('Deno', { addSignalListener: () => {} });
     const sent: string[] = [];
     return { signals: new Signals(), sent, group: { signal: (name: string) => !!sent.push(name) } };
   }
