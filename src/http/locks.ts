@@ -104,8 +104,12 @@ export class LockDoor {
       signal: () => request.signal,
     });
     if (verdict.kind === 'refused') return refusalAnswer(verdict);
-    if (verdict.queuedMs > 0 && request.signal.aborted) {
-      scheduler.release(caller.entry.pool, verdict.lease.slotId, { kind: 'unknown' });
+    if (verdict.queuedMs > 0) {
+      // A commit holds the event loop up: a hang-up meanwhile is told only after one pass of it.
+      await new Promise<void>((done) => scheduler.clock.after(0, done));
+      if (request.signal.aborted) {
+        scheduler.release(caller.entry.pool, verdict.lease.slotId, { kind: 'unknown' });
+      }
     }
     return this.#grantAnswer(verdict, caller.entry);
   }
