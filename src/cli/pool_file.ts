@@ -3,8 +3,8 @@
  * touched, applied all or nothing. The file owns the pools that it names.
  */
 import { z } from 'zod';
-import { keyRow } from '../access/keys.ts';
-import { hashOf } from '../access/keys.ts';
+import { hashOf, keyRow } from '../access/keys.ts';
+import { CEILINGS } from '../ceilings.ts';
 import type { Directory } from '../scheduler/directory.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
@@ -21,7 +21,9 @@ const FileKey = z.strictObject({
   'exactly one of hash and env is wanted',
 );
 const PoolFile = z.strictObject({
-  pools: z.array(z.looseObject({ keys: z.array(FileKey).default([]) })).max(10_000),
+  pools: z.array(
+    z.looseObject({ keys: z.array(FileKey).max(CEILINGS.keysOfPool).default([]) }),
+  ).max(CEILINGS.pools),
 });
 
 export interface FilePool {
@@ -48,7 +50,11 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
     const spec = checked(PoolSpec, rest, `${path}: pools.${index}`);
     if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
     seen.add(spec.name);
-    return { spec, keys: keys.map((key) => ({ name: key.name, hash: keyHash(key, path) })) };
+    const hashed = keys.map((key) => ({ name: key.name, hash: keyHash(key, path) }));
+    if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
+      throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
+    }
+    return { spec, keys: hashed };
   });
 }
 
@@ -60,6 +66,10 @@ export async function applyPoolFile(
 ): Promise<void> {
   const named = new Set(pools.map(({ spec }) => spec.name));
   await directory.inTurn(async () => {
+    const added = pools.filter(({ spec }) => directory.get(spec.name) === undefined).length;
+    if (directory.list().length + added > CEILINGS.pools) {
+      throw new PoolFileError(`a server holds at most ${CEILINGS.pools} pools`);
+    }
     for (const entry of directory.list()) {
       if (entry.isManaged && !named.has(entry.spec.name)) await directory.put(entry.spec, false);
     }
