@@ -1,8 +1,9 @@
 /**
- * Bodies of every shape on acquire, release and the administration: what is empty is empty, what
- * is wrong is a 400 that changes nothing, what is too large is a 413, and nothing is a 5xx.
+ * Bodies of every shape on acquire: what is empty is empty, what is wrong is a 400 that holds
+ * nothing, what is too large is a 413, what is too slow is cut off, and nothing is a 5xx.
  */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { empty, fine, padded, text, wrong } from './bodies.ts';
 import { type Caller, Door, fixed, pass } from './door.ts';
 
 let door: Door;
@@ -12,49 +13,6 @@ beforeEach(async () => {
   door = await Door.open();
   caller = await door.pool('a', fixed(2));
 });
-
-const bytes = (...codes: number[]) => new Uint8Array(codes);
-const text = (value: string) => new TextEncoder().encode(value);
-const deep = '['.repeat(30_000) + ']'.repeat(30_000);
-const deepObject = '{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000);
-/** A JSON object of exactly so many bytes. */
-const padded = (size: number) => `{"pad":"${'x'.repeat(size - 10)}"}`;
-
-const empty: Record<string, string | Uint8Array> = {
-  'nothing': '',
-  'blanks': '  ',
-  'line ends and tabs': '\r\n\t ',
-  'a byte order mark': bytes(0xef, 0xbb, 0xbf),
-};
-const fine: Record<string, string | Uint8Array> = {
-  'an empty object': '{}',
-  'an object between blanks': ' \n{}\t',
-  'an object after a byte order mark': bytes(0xef, 0xbb, 0xbf, 0x7b, 0x7d),
-  'unknown fields': '{"colour":"red","nested":{"a":[1,2]}}',
-  'a __proto__ that is ignored': '{"__proto__":{"slots":9,"waitMs":-1},"constructor":1}',
-  'fields that are null': '{"slots":null,"waitMs":null,"tokens":null,"holder":null}',
-  'deep nesting in an unknown field': `{"x":${deep}}`,
-  'deep objects in an unknown field': `{"x":${deepObject}}`,
-  'a field twice, the last of them right': '{"slots":"no","slots":1}',
-};
-const wrong: Record<string, string | Uint8Array> = {
-  'a brace': '{',
-  'half a word': 'nul',
-  'null': 'null',
-  'a list': '[]',
-  'deep lists': deep,
-  'a number': '5',
-  'a text': '"x"',
-  'true': 'true',
-  'two objects': '{}{}',
-  'a comment': '{}//',
-  'single quotes': "{'slots':1}",
-  'a form': 'slots=1&waitMs=5',
-  'bytes that are no UTF-8': bytes(0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d),
-  'a cut off character': bytes(0x22, 0xe2, 0x82),
-  'UTF-16': bytes(0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00),
-  'a NUL': bytes(0x7b, 0x00, 0x7d),
-};
 
 describe('acquire', () => {
   it.each(Object.entries({ ...empty, ...fine }))('takes %s as no wish', async (_, body) => {
@@ -237,98 +195,4 @@ describe('a body that comes too slowly', () => {
     expect((await door.settled(sent)).status).toBe(401);
     expect(again.inUse).toBe(0);
   });
-});
-
-describe('release', () => {
-  it.each(Object.entries({ ...empty, ...fine }))('takes %s as a plain success', async (_, body) => {
-    const slotId = await caller.hold();
-    expect((await caller.release(slotId, body)).text).toBe('{"released":true}');
-    expect(caller.inUse).toBe(0);
-  });
-
-  it.each(Object.entries({ ...wrong, 'too much': padded(65_537) }))(
-    'refuses %s, and the slot stays held',
-    async (_, body) => {
-      const slotId = await caller.hold();
-      expect([400, 413]).toContain((await caller.release(slotId, body)).status);
-      expect(caller.inUse).toBe(1);
-      expect((await caller.release(slotId)).text).toBe('{"released":true}');
-    },
-  );
-
-  const many = (count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, i) => [`h${i}`, 'x']));
-
-  it.each([
-    ['status', [99, 600, 200.5, '200', true]],
-    ['throttled', [-1, 1.5, '1', {}]],
-    ['retryAfterMs', [-1, '5', {}]],
-    ['rate', [7, 'x', [], { limit: -1 }, { remaining: '5' }]],
-    ['headers', [7, ['a'], { a: 7 }, { a: [7] }, { a: 'x'.repeat(8193) }, many(65)]],
-    ['tokens', [-1, 0.5, '7']],
-  ])('refuses every bad %s, names it, and the slot stays held', async (field, values) => {
-    const slotId = await caller.hold();
-    for (const value of values) {
-      const { status, json } = await caller.release(slotId, { [field]: value });
-      expect(status, JSON.stringify(value)).toBe(400);
-      const [issue] = json['issues'] as { path: string }[];
-      expect(issue?.path.split('.')[0]).toBe(field);
-    }
-    expect(caller.inUse).toBe(1);
-  });
-
-  it.each([
-    { status: 100 },
-    { status: 599 },
-    { throttled: true, status: 429 },
-    { throttled: 3, retryAfterMs: 0.5 },
-    { rate: { limit: 0, remaining: 0, resetMs: 1.5, unknown: 1 } },
-    { rate: null, headers: null, tokens: null, status: null },
-    { headers: { 'Retry-After': ['1', '2'], 'RETRY-AFTER': '3' } },
-    { headers: many(64) },
-    ...['soon', '', '-5', 'NaN', '1e9', '120, 60', ' 30 ', '9'.repeat(400)].map((value) => ({
-      status: 429,
-      headers: { 'retry-after': value },
-    })),
-  ])('takes the report %j', async (report) => {
-    const slotId = await caller.hold();
-    expect((await caller.release(slotId, report)).text).toBe('{"released":true}');
-    expect(caller.inUse).toBe(0);
-    expect(door.broken).toEqual([]);
-    const { status, json } = await door.admin('GET', '/pools/a/status');
-    expect(status).toBe(200);
-    const pausedUntil = json['pausedUntil'];
-    if (pausedUntil !== null) expect(pausedUntil).toBeLessThan(door.clock.nowMs() + 400_000);
-  });
-
-  it('takes headers named as the members of every object', async () => {
-    const slotId = await caller.hold();
-    const body = '{"headers":{"__proto__":"x","constructor":"y","toString":["z"]}}';
-    expect((await caller.release(slotId, body)).status).toBe(200);
-  });
-});
-
-describe('the administration', () => {
-  it.each(Object.entries({ ...wrong, ...empty }))('refuses %s for a pool', async (_, body) => {
-    for (const [method, path] of [['POST', '/pools'], ['PATCH', '/pools/a']] as const) {
-      const authorization = `Bearer admin-token-of-the-tests-0123456789`;
-      const { status, json } = await door.call(method, `/admin/api${path}`, {
-        headers: { authorization },
-        body,
-      });
-      expect(status, method).toBe(400);
-      expect(json['error']).toBe('invalid_request');
-    }
-    expect((await door.admin('GET', '/pools')).json['pools']).toHaveLength(1);
-  });
-
-  it.each(['PATCH', 'POST'])(
-    'refuses by %s objects that are nested without end',
-    async (method) => {
-      const nested = '{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000);
-      const path = method === 'POST' ? '/pools' : '/pools/a';
-      const { status } = await door.admin(method, path, nested);
-      expect(status).toBe(400);
-    },
-  );
 });

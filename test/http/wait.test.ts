@@ -25,11 +25,14 @@ describe('waitOf', () => {
     expect(wait({}, 90)).toBe(90);
   });
 
-  it.each(['1', 'true', 'yes', '', 'no', '0.0', 'off'])('does not wait by No-Queue: %j', (value) => {
-    expect(wait({ [NO]: value })).toBe(0);
-    expect(wait({ [NO]: value, [ASK]: '250' })).toBe(0);
-    expect(wait({ [NO]: value }, 90)).toBe(0);
-  });
+  it.each(['1', 'true', 'yes', '', 'no', '0.0', 'off'])(
+    'does not wait by No-Queue: %j',
+    (value) => {
+      expect(wait({ [NO]: value })).toBe(0);
+      expect(wait({ [NO]: value, [ASK]: '250' })).toBe(0);
+      expect(wait({ [NO]: value }, 90)).toBe(0);
+    },
+  );
 
   it.each(['0', 'false', 'FALSE', 'False', ' 0 '])('waits in spite of No-Queue: %j', (value) => {
     expect(wait({ [NO]: value, [ASK]: '250' })).toBe(250);
