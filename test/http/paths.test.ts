@@ -211,6 +211,26 @@ describe('the host', () => {
   });
 });
 
+describe('a host that is none', () => {
+  it.each(['x/y', 'localhost/pools/p1/lock/acquire?', 'a@p1.localhost', 'x?y', 'x#y', 'x\\y'])(
+    '%s is refused with 400, before anything is read',
+    async (host) => {
+      const headers = { host, 'x-nthpool-key': first.key };
+      const { status, json } = await door.call('POST', '/pools/p1/lock/acquire', { host, headers });
+      expect(status).toBe(400);
+      expect(json['error']).toBe('invalid_request');
+      expect(first.inUse).toBe(0);
+    },
+  );
+
+  it('in an absolute target gives no path from its query', async () => {
+    const headers = { 'x-nthpool-key': first.key };
+    const call = { host: 'localhost?x=', headers };
+    expect((await door.call('POST', '/pools/p1/lock/acquire', call)).status).toBe(400);
+    expect(first.inUse).toBe(0);
+  });
+});
+
 describe('Hosts', () => {
   it('remembers no more hosts than it may, and stays right', () => {
     const hosts = new Hosts('Example.COM');
