@@ -58,12 +58,16 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
   });
 }
 
-/** Brings the directory to what the file says. Pools that it names no more stay, unmanaged. */
+/**
+ * Brings the directory to what the file says. Pools that it names no more stay, unmanaged. Returns
+ * the ids of the keys that it revoked.
+ */
 export async function applyPoolFile(
   directory: Directory,
   pools: readonly FilePool[],
   nowMs: number,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
+  const revoked = new Set<string>();
   const named = new Set(pools.map(({ spec }) => spec.name));
   await directory.inTurn(async () => {
     const added = pools.filter(({ spec }) => directory.get(spec.name) === undefined).length;
@@ -78,12 +82,15 @@ export async function applyPoolFile(
       const wanted = new Set(keys.map((key) => key.hash));
       const known = new Set(entry.keys.rows().map((row) => row.hash));
       for (const row of entry.keys.rows()) {
-        if (!wanted.has(row.hash)) await directory.removeKey(entry, row.id);
+        if (wanted.has(row.hash)) continue;
+        await directory.removeKey(entry, row.id);
+        revoked.add(row.id);
       }
       const fresh = keys.filter((key) => !known.has(key.hash));
       await directory.addKeys(entry, fresh.map((key) => rowOf(key, spec.name, nowMs)));
     }
   });
+  return revoked;
 }
 
 function rowOf(key: { name: string; hash: string }, pool: string, nowMs: number): KeyRow {
