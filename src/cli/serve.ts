@@ -92,6 +92,7 @@ interface Parts extends Database {
 }
 
 async function run(settings: ServeSettings, parts: Parts): Promise<void> {
+  const stopped = stopSignal();
   const { store, snapshot } = parts;
   const clock = new SystemClock();
   const { fence, attempt } = snapshot;
@@ -102,8 +103,11 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   scheduler.restore(snapshot.leases);
   await restoreStarts(store, directory, clock.nowMs());
   const governors = new GovernorKeeper(store, scheduler);
-  if (parts.pools !== null) await applyPoolFile(directory, parts.pools, clock.nowMs());
   const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
+  // Without a file nothing is owned by one any more.
+  await applyPoolFile(directory, parts.pools ?? [], clock.nowMs()).catch((error) => {
+    throw usageOf(error);
+  });
   const startedAtMs = clock.nowMs();
   const { trustedProxies, clientIpHeader } = settings;
   const access = openAccess({
@@ -135,10 +139,11 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   housekeeping.start();
   warnOfOpenPools(directory, origin);
   await dropPermissions();
+  // Whoever reads the line that it listens may send a signal at once.
+  onReload(settings, { directory, listener, scheduler });
   print(`nthbouncer listening on ${origin}`);
   await first?.(origin);
-  onReload(settings, { directory, listener, clock });
-  await stopSignal();
+  await stopped;
   await stop(settings, { server, housekeeping, listener });
 }
 
@@ -172,15 +177,19 @@ function stopSignal(): Promise<void> {
 
 function onReload(
   settings: ServeSettings,
-  parts: { directory: Directory; listener: Listener; clock: SystemClock },
+  parts: { directory: Directory; listener: Listener; scheduler: Scheduler },
 ): void {
   if (Deno.build.os === 'windows') return;
+  const { directory, scheduler } = parts;
   Deno.addSignalListener('SIGHUP', async () => {
     try {
       const pools = await poolsOf(settings);
       const tls = await readTls(settings);
-      if (pools !== null) await applyPoolFile(parts.directory, pools, parts.clock.nowMs());
       parts.listener.reload(tls);
+      if (pools !== null) {
+        const revoked = await applyPoolFile(directory, pools, scheduler.clock.nowMs());
+        scheduler.dismiss('unauthorized', ({ ask: { keyId } }) => revoked.has(keyId ?? ''));
+      }
       log.info('configuration reloaded');
     } catch (error) {
       log.error('configuration not reloaded: {reason}', { reason: messageOf(error) });
@@ -193,9 +202,14 @@ async function poolsOf({ config }: ServeSettings): Promise<FilePool[] | null> {
   try {
     return await readPoolFile(config);
   } catch (error) {
-    if (error instanceof PoolFileError) throw new Stop(EXIT.usage, `--config: ${error.message}`);
-    throw error;
+    throw usageOf(error);
   }
+}
+
+function usageOf(error: unknown): unknown {
+  return error instanceof PoolFileError
+    ? new Stop(EXIT.usage, `--config: ${error.message}`)
+    : error;
 }
 
 function delay(ms: number): Promise<void> {

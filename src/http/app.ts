@@ -10,7 +10,7 @@ import { isSameSecretHash } from '../access/secret.ts';
 import { log, messageOf } from '../log.ts';
 import { StoreError } from '../store/store.ts';
 import { Fault, faultAnswer } from './fault.ts';
-import { Hosts } from './hosts.ts';
+import { Hosts, isSoundHost } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
 import type { Access } from './route.ts';
@@ -32,7 +32,12 @@ export function makeApp(server: Server): Fetch {
     const { url } = request;
     const hostAt = url.indexOf('://') + 3;
     const pathAt = url.indexOf('/', hostAt);
-    const pool = hosts.poolOf(url.slice(hostAt, pathAt));
+    const authority = url.slice(hostAt, pathAt);
+    // What a Host header or an absolute target brought into the path would be read in two ways.
+    if (!isSoundHost(authority) || !isSoundHost(request.headers.get('host') ?? '')) {
+      return faultAnswer('invalid_request', { message: 'The host is not a host name.' });
+    }
+    const pool = hosts.poolOf(authority);
     const target = url.slice(pathAt);
     if (pool !== null) return proxy.answer(request, peer, { pool, target });
     const answered = locks.answer(request, peer, target);

@@ -9,8 +9,8 @@ import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Verdict } from '../scheduler/verdict.ts';
 import type { Request as Wanted } from '../scheduler/waiters.ts';
 
-/** How long the answer to one who waited is held back. */
-const HANG_UP_MS = 1;
+/** How long the answer to one who waited is held back: one whole pass of the event loop. */
+const HANG_UP_MS = 0;
 
 export class Asker {
   readonly #scheduler: Scheduler;
