@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { hashOf } from '../../src/access/keys.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from '../../src/cli/pool_file.ts';
 import { PoolSpec } from '../../src/wire.ts';
-import { type Caller, Door, fixed, pass } from '../http/door.ts';
+import { type Caller, Door, fixed, soon } from '../http/door.ts';
 
 const HASH = hashOf('nb_live_one');
 const NOW_MS = 1_767_225_600_000;
@@ -196,6 +196,6 @@ describe('applyPoolFile', () => {
     expect((await mine.acquire()).status).toBe(401);
     expect(await status('mine', 'nb_live_one')).toBe(200);
     expect((await door.admin('DELETE', '/pools/mine')).status).toBe(409);
-    await pass(door, 0);
+    await soon(door);
   });
 });

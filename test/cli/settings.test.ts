@@ -49,12 +49,15 @@ const values: Record<Name, { right: [text: string, value: unknown][]; wrong: str
   },
   config: { right: [['pools.json', 'pools.json']], wrong: [''] },
   trustedProxies: {
-    right: [['10.0.0.0/8', ['10.0.0.0/8']], ['127.0.0.1, ::1/128', ['127.0.0.1', '::1/128']]],
-    wrong: ['', 'nowhere', '10.0.0.0/33'],
+    right: [['10.0.0.0/8', ['10.0.0.0/8']], ['::1, 10.0.0.1', ['::1', '10.0.0.1']]],
+    wrong: ['', 'x', '10.0.0.0/33', '10.0.0.1,,10.0.0.2', '10.0.0.0/8;::1'],
   },
   clientIpHeader: {
-    right: [['cf-connecting-ip', 'cf-connecting-ip'], ['x-forwarded-for', 'x-forwarded-for']],
-    wrong: ['', 'x-real-ip'],
+    right: [
+      ['CF-Connecting-IP', 'cf-connecting-ip'],
+      ['x-forwarded-for', 'x-forwarded-for'],
+    ],
+    wrong: ['', 'x-real-ip', 'forwarded'],
   },
   tlsCert: { right: [['c.pem', 'c.pem']], wrong: [''] },
   tlsKey: { right: [['k.pem', 'k.pem']], wrong: [''] },

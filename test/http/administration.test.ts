@@ -6,7 +6,7 @@ import { hashOf } from '../../src/access/keys.ts';
 import { CEILINGS } from '../../src/ceilings.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import type { KeyRow } from '../../src/store/store.ts';
-import { type Caller, Door, fixed, pass, WRONG_KEY } from './door.ts';
+import { type Caller, Door, fixed, pass, soon, WRONG_KEY } from './door.ts';
 
 let door: Door;
 let caller: Caller;
@@ -59,7 +59,7 @@ describe('keys', () => {
     const headers = { 'x-nthpool-key': String(key) };
     const told = await caller.wait({ waitMs: 9000 }, { headers });
     expect((await door.admin('DELETE', `/pools/a/keys/${id}`)).status).toBe(204);
-    await pass(door, 0);
+    await soon(door);
     expect(told.answer?.status).toBe(401);
     expect(caller.queued).toBe(0);
     expect(await statusOf(key)).toBe(401);
@@ -139,7 +139,7 @@ describe('slots', () => {
     });
     const told = await caller.wait();
     expect((await door.admin('DELETE', `/pools/a/slots/${slot?.['ref']}`)).status).toBe(204);
-    await pass(door, 0);
+    await soon(door);
     expect(told.answer?.status).toBe(200);
     expect((await caller.renew(slotId)).status).toBe(404);
     expect((await caller.release(slotId)).text).toBe('{"released":false}');

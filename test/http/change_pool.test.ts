@@ -3,7 +3,7 @@
  * right changes nothing.
  */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Caller, Door, fixed, pass } from './door.ts';
+import { type Caller, Door, fixed, soon } from './door.ts';
 
 let door: Door;
 let caller: Caller;
@@ -90,7 +90,7 @@ describe('PATCH /pools/{pool}', () => {
     const slotId = await caller.hold({ slots: 2 });
     const waiting = [await caller.wait(), await caller.wait(), await caller.wait()];
     await patch(fixed(4));
-    await pass(door, 0);
+    await soon(door);
     expect(waiting.map(({ answer }) => answer?.status)).toEqual([200, 200, undefined]);
     await patch(fixed(1));
     expect(caller.inUse).toBe(4);
@@ -106,7 +106,7 @@ describe('PATCH /pools/{pool}', () => {
     const wide = await caller.wait({ waitMs: 9000, slots: 2 });
     const narrow = await caller.wait({ waitMs: 9000 });
     await patch(fixed(1));
-    await pass(door, 0);
+    await soon(door);
     expect(wide.answer?.status).toBe(400);
     expect(wide.answer?.json['issues']).toMatchObject([{ path: 'slots' }]);
     expect(narrow.answer).toBe(null);

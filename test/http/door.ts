@@ -4,6 +4,7 @@
  */
 import { openAccess } from '../../src/access/access.ts';
 import { hashOf } from '../../src/access/keys.ts';
+import { Vault } from '../../src/access/vault.ts';
 import { type Fetch, makeApp } from '../../src/http/app.ts';
 import type { Server } from '../../src/http/server.ts';
 import { Deadlines } from '../../src/scheduler/deadlines.ts';
@@ -67,15 +68,19 @@ export class Door {
         broken: (error) => broken.push(error),
       },
     });
-    const directory = new Directory(store, scheduler);
+    const directory = new Directory(
+      store,
+      scheduler,
+      new Vault('master key of the tests 0123456789abcdef'),
+    );
     directory.load(snapshot);
-    const access = openAccess({
-      clock,
-      keepNonce: (row) => scheduler.journal.keepNonce(row),
-      clientIpHeader: 'x-forwarded-for',
-    });
     const server: Server = {
-      access,
+      access: openAccess({
+        clock,
+        keepNonce: (row) => scheduler.journal.keepNonce(row),
+        clientIpHeader: 'x-forwarded-for',
+        fetch: () => Promise.reject(new Error('no network in tests')),
+      }),
       scheduler,
       directory,
       governors: new GovernorKeeper(store, scheduler),
@@ -236,4 +241,9 @@ export async function pass({ clock }: Door, ms: number): Promise<void> {
 /** A pool with so many slots that never moves its limit. */
 export function fixed(limit: number, more: object = {}): object {
   return { concurrency: { limit, mode: 'fixed' }, ...more };
+}
+
+/** Time for all to be answered; a grant after a wait first looks whether its caller is there. */
+export function soon(door: Door): Promise<void> {
+  return pass(door, 1);
 }

@@ -5,7 +5,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { T0 } from '../support/pools.ts';
 import { TestStore } from '../support/test_store.ts';
-import { type Answer, type Caller, Door, fixed, pass } from './door.ts';
+import { type Answer, type Caller, Door, fixed, pass, soon } from './door.ts';
 
 const LEASE = { termMs: 30_000, renewIntervalMs: 10_000, requestTimeoutMs: 60_000 };
 
@@ -134,7 +134,7 @@ describe('acquire', () => {
     const told = await caller.wait();
     await pass(door, 3000);
     await caller.release(slotId);
-    await pass(door, 0);
+    await soon(door);
     expect(told.answer?.json).toMatchObject({
       leaseDeadline: T0 + 33_000,
       requestDeadline: T0 + 63_000,
@@ -153,10 +153,10 @@ describe('acquire', () => {
     await caller.wait({ waitMs: 4000 }, { signal: hangUp.signal });
     const next = await caller.wait();
     hangUp.abort();
-    await pass(door, 0);
+    await soon(door);
     expect(caller.queued).toBe(1);
     await caller.release(slotId);
-    await pass(door, 0);
+    await soon(door);
     expect(next.answer?.status).toBe(200);
     expect(caller.inUse).toBe(1);
   });
@@ -172,10 +172,10 @@ describe('acquire', () => {
     await pass(door, 10);
     store.hold();
     await caller.release(slotId);
-    await pass(door, 0);
+    await soon(door);
     hangUp.abort();
     store.letGo();
-    await pass(door, 0);
+    await soon(door);
     expect(next.answer?.status).toBe(200);
     expect(caller.inUse).toBe(1);
     expect(caller.queued).toBe(0);

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { CEILINGS } from '../../src/ceilings.ts';
 import { DirectoryFullError } from '../../src/scheduler/directory.ts';
 import { PoolSpec } from '../../src/wire.ts';
-import { type Answer, type Caller, Door, fixed, pass } from './door.ts';
+import { type Answer, type Caller, Door, fixed, pass, soon } from './door.ts';
 
 let door: Door;
 let caller: Caller;
@@ -114,7 +114,7 @@ describe('DELETE /pools/{pool}', () => {
     const told = await caller.wait();
     const { status, text } = await door.admin('DELETE', '/pools/a');
     expect([status, text]).toEqual([204, '']);
-    await pass(door, 0);
+    await soon(door);
     const answer = told.answer as Answer;
     expect(answer.status).toBe(401);
     expect(answer.headers.has('x-nthpool-request-id')).toBe(false);
@@ -168,7 +168,7 @@ describe('pause, resume and drain', () => {
     expect(told.answer).toBe(null);
     expect((await caller.renew(slotId)).status).toBe(200);
     expect((await door.admin('POST', '/pools/a/resume')).status).toBe(200);
-    await pass(door, 0);
+    await soon(door);
     expect(told.answer?.status).toBe(200);
   });
 
@@ -184,7 +184,7 @@ describe('pause, resume and drain', () => {
     expect(status).toMatchObject({ paused: true, pausedUntil: untilMs, queued: 1 });
     await pass(door, 4499);
     expect(told.answer).toBe(null);
-    await pass(door, 1);
+    await pass(door, 2);
     expect(told.answer?.status).toBe(200);
   });
 
@@ -213,7 +213,7 @@ describe('pause, resume and drain', () => {
     expect(drained).toBe(null);
     expect((await caller.acquire()).json['reason']).toBe('paused');
     await caller.release(slotId);
-    await pass(door, 0);
+    await soon(door);
     expect((drained as Answer | null)?.json).toEqual({ drained: true });
     expect((await caller.acquire()).status).toBe(429);
     await door.admin('POST', '/pools/a/resume');
@@ -228,7 +228,7 @@ describe('pause, resume and drain', () => {
     }).then((answer) => status = answer.status);
     await pass(door, 100);
     await door.admin('DELETE', '/pools/a');
-    await pass(door, 0);
+    await soon(door);
     expect(status).toBe(200);
   });
 });

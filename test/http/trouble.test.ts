@@ -5,7 +5,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StoreError } from '../../src/store/store.ts';
 import { TestStore } from '../support/test_store.ts';
-import { type Answer, type Caller, Door, fixed, pass } from './door.ts';
+import { type Answer, type Caller, Door, fixed, pass, soon } from './door.ts';
 
 let door: Door;
 let caller: Caller;
@@ -20,7 +20,7 @@ describe('a server that drains', () => {
     const slotId = await caller.hold({ slots: 2 });
     const told = await caller.wait();
     door.server.scheduler.drain();
-    await pass(door, 0);
+    await soon(door);
     for (const answer of [told.answer as Answer, await caller.acquire()]) {
       expect(answer.status).toBe(503);
       expect(answer.json['error']).toBe('shutting_down');
