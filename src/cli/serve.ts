@@ -2,7 +2,8 @@
  * `nthbouncer serve`, the one place where a server is put together: settings, database, scheduler,
  * HTTP and signals. It checks everything that can be checked before it touches anything.
  */
-import { makeApp } from '../http/app.ts';
+import { makeApp, makePoolApp } from '../http/app.ts';
+import { Forwarding } from '../http/forwarding.ts';
 import type { Server } from '../http/server.ts';
 import type { ServeSettings } from '../config.ts';
 import { log, messageOf, startLog } from '../log.ts';
@@ -20,6 +21,7 @@ import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
+import { dial, upgrade } from './dial.ts';
 import { firstStart } from './first_start.ts';
 import { lapseLog } from './lapse_log.ts';
 import { Listener, readTls } from './listener.ts';
@@ -35,6 +37,7 @@ export const serveCommand: Command = {
       'port',
       'db',
       'baseDomain',
+      'poolListen',
       'config',
       'tlsCert',
       'tlsKey',
@@ -93,12 +96,19 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   if (parts.pools !== null) await applyPoolFile(directory, parts.pools, clock.nowMs());
   const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
   const startedAtMs = clock.nowMs();
+  const listeners: Listener[] = [];
   const server: Server = {
     scheduler,
     directory,
     governors,
     store,
     deadlines: new Deadlines(clock),
+    forwarding: new Forwarding({
+      dial,
+      upgrade,
+      nowMs: () => clock.nowMs(),
+      isOwn: (remote, local) => listeners.some((listener) => listener.isAt(remote, local)),
+    }),
     adminHash: parts.environmentHash ?? await adminHashOfStore(store, settings.db),
     baseDomain: settings.baseDomain,
     describe: () => ({
@@ -109,25 +119,29 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     }),
   };
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
-  const listener = new Listener(settings, makeApp(server));
-  const origin = listener.open(parts.tls);
+  listeners.push(new Listener(settings, makeApp(server)));
+  for (const { pool, host, port } of settings.poolListen ?? []) {
+    listeners.push(new Listener({ host, port }, makePoolApp(server, pool)));
+  }
+  const [origin = ''] = listeners.map((each) => each.open(parts.tls));
   housekeeping.start();
   print(`nthbouncer listening on ${origin}`);
   await first?.(origin);
-  onReload(settings, { directory, listener, clock });
+  onReload(settings, { directory, listeners, clock });
   await stopSignal();
-  await stop(settings, { server, housekeeping, listener });
+  await stop(settings, { server, housekeeping, listeners });
 }
 
 /** Refuses who waits, lets what is under way end within the drain time, and makes all durable. */
 async function stop(
   settings: ServeSettings,
-  parts: { server: Server; housekeeping: Housekeeping; listener: Listener },
+  parts: { server: Server; housekeeping: Housekeeping; listeners: readonly Listener[] },
 ): Promise<void> {
   const { scheduler, store, deadlines, directory, governors } = parts.server;
   scheduler.drain();
   parts.housekeeping.stop();
-  await Promise.race([parts.listener.close(), delay(settings.drainMs), stopSignal()]);
+  const closed = Promise.all(parts.listeners.map((listener) => listener.close()));
+  await Promise.race([closed, delay(settings.drainMs), stopSignal()]);
   deadlines.close();
   await directory.saveUses().catch(() => {});
   await governors.save().catch(() => {});
@@ -149,7 +163,7 @@ function stopSignal(): Promise<void> {
 
 function onReload(
   settings: ServeSettings,
-  parts: { directory: Directory; listener: Listener; clock: SystemClock },
+  parts: { directory: Directory; listeners: readonly Listener[]; clock: SystemClock },
 ): void {
   if (Deno.build.os === 'windows') return;
   Deno.addSignalListener('SIGHUP', async () => {
@@ -157,7 +171,7 @@ function onReload(
       const pools = await poolsOf(settings);
       const tls = await readTls(settings);
       if (pools !== null) await applyPoolFile(parts.directory, pools, parts.clock.nowMs());
-      parts.listener.reload(tls);
+      for (const listener of parts.listeners) listener.reload(tls);
       log.info('configuration reloaded');
     } catch (error) {
       log.error('configuration not reloaded: {reason}', { reason: messageOf(error) });

@@ -27,24 +27,52 @@ export function makeApp(server: Server): Fetch {
   const router = makeRouter(server);
   const locks = new LockDoor(server);
   const proxy = new ProxyDoor(server);
-  const hosts = new Hosts(server.baseDomain);
-  const answer = (request: Request, peer: Peer): Response | Promise<Response> => {
-    const { url } = request;
-    const hostAt = url.indexOf('://') + 3;
-    const pathAt = url.indexOf('/', hostAt);
-    const pool = hosts.poolOf(url.slice(hostAt, pathAt));
+  return makeFetch(server, (request, peer, { pool, target }) => {
     if (pool !== null) return proxy.answer(request, peer, pool);
-    const answered = locks.answer(request, peer, url.slice(pathAt));
+    const answered = locks.answer(request, peer, target);
     if (answered !== null) return answered;
     return isHeadTooLarge(request) ? faultAnswer('head_too_large') : router.fetch(request);
-  };
+  });
+}
+
+/** Makes the handler of a listener on which every request is the pool's. */
+export function makePoolApp(server: Server, pool: string): Fetch {
+  const proxy = new ProxyDoor(server);
+  return makeFetch(server, (request, peer) => proxy.answer(request, peer, pool));
+}
+
+type Answer = (
+  request: Request,
+  peer: Peer,
+  /** The pool whose host it is, and the raw path with its query. */
+  to: { pool: string | null; target: string },
+) => Response | Promise<Response>;
+
+/** Refuses what could be read as two different requests, before it is sorted to a door. */
+function makeFetch(server: Server, answer: Answer): Fetch {
+  const hosts = new Hosts(server.baseDomain, server.directory.hosts);
   return (request, peer) => {
     try {
-      return answer(request, peer);
+      const { url, headers } = request;
+      const hostAt = url.indexOf('://') + 3;
+      const pathAt = url.indexOf('/', hostAt);
+      const authority = url.slice(hostAt, pathAt);
+      const host = headers.get('host');
+      const isTwofold = host !== null && !hosts.agree(authority, host) ||
+        headers.has('transfer-encoding') && headers.has('content-length');
+      if (isTwofold) return twofoldAnswer();
+      return answer(request, peer, { pool: hosts.poolOf(authority), target: url.slice(pathAt) });
     } catch (error) {
       return answerError(error);
     }
   };
+}
+
+function twofoldAnswer(): Response {
+  return faultAnswer('invalid_request', {
+    message: 'The request names two hosts, or frames its body in two ways.',
+    headers: { 'x-nthpool-error': 'invalid_request' },
+  });
 }
 
 function makeRouter(server: Server): Hono {

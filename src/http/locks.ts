@@ -7,18 +7,18 @@ import type { Judgement } from '../access/key_policy.ts';
 import { judgeKey } from '../access/key_policy.ts';
 import { hashOf } from '../access/keys.ts';
 import { CEILINGS } from '../ceilings.ts';
-import type { Gauge } from '../core/ask.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 import { log } from '../log.ts';
 import type { Clock } from '../scheduler/clock.ts';
 import { pause } from '../scheduler/clock.ts';
 import type { Entry } from '../scheduler/directory.ts';
-import type { Granted, Refused } from '../scheduler/verdict.ts';
+import type { Granted } from '../scheduler/verdict.ts';
 import { AcquireBody, issuesOf, POOL_NAME, ReleaseBody } from '../wire.ts';
 import { hasBody, readJson } from './body.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
+import { poolHeaders, refusalAnswer } from './pool_headers.ts';
 import { outcomeOf } from './report.ts';
 import type { Peer, Server } from './server.ts';
 import { epochMs } from './server.ts';
@@ -222,7 +222,9 @@ export class LockDoor {
       renewIntervalMs: spec.lease.renewIntervalMs,
       fence: lease.fence,
     });
-    return jsonAnswer(body, poolHeaders(gauge, queuedMs, lease.attempt));
+    const headers = poolHeaders(gauge, queuedMs, lease.attempt);
+    headers['content-type'] = JSON_TYPE;
+    return jsonAnswer(body, headers);
   }
 }
 
@@ -250,47 +252,6 @@ function isPost(request: Request): Response | null {
 
 function addressOf({ remoteAddr }: Peer): string | null {
   return remoteAddr.hostname ?? null;
-}
-
-function refusalAnswer(refused: Refused): Response {
-  const { code, reason, retryAfterMs, slotsMax } = refused;
-  // A pool that was deleted meanwhile answers as if it had never been.
-  if (code === 'unauthorized') return faultAnswer(code);
-  const headers: Record<string, string> = poolHeaders(
-    refused.gauge,
-    refused.queuedMs,
-    refused.attempt,
-  );
-  if (retryAfterMs !== undefined) {
-    headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
-  }
-  const more: Record<string, unknown> = {};
-  if (reason !== undefined) more['reason'] = reason;
-  if (retryAfterMs !== undefined) more['retryAfterMs'] = retryAfterMs;
-  if (slotsMax === undefined) return faultAnswer(code, { headers, more });
-  const why = `must be at most ${slotsMax}, the pool's limit`;
-  more['issues'] = [{ path: 'slots', reason: why }];
-  return faultAnswer(code, {
-    headers,
-    more,
-    message: `The request asks for more slots: it ${why}.`,
-  });
-}
-
-function poolHeaders(gauge: Gauge, queuedMs: number, attempt: string): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': JSON_TYPE,
-    'x-nthpool-remaining-slots': String(gauge.remaining),
-    'x-nthpool-effective-limit': String(gauge.limit),
-    'x-nthpool-queued-ms': String(queuedMs),
-    'x-nthpool-queue-depth': String(gauge.queued),
-    'x-nthpool-request-id': attempt,
-  };
-  if (gauge.rate !== null) {
-    headers['x-nthpool-rpm-limit'] = String(Math.floor(gauge.rate.limit));
-    headers['x-nthpool-rpm-remaining'] = String(Math.floor(gauge.rate.remaining));
-  }
-  return headers;
 }
 
 function jsonAnswer(body: string, headers: Record<string, string> = JSON_HEADERS): Response {

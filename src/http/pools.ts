@@ -3,8 +3,9 @@
  */
 import type { Context } from 'hono';
 import { mergePatch } from '../merge_patch.ts';
-import { DirectoryFullError } from '../scheduler/directory.ts';
+import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
 import type { Entry } from '../scheduler/directory.ts';
+import { shownCredentials, withKeptValues } from '../upstream/credentials.ts';
 import { PauseBody, PoolSpec } from '../wire.ts';
 import { entryOf, jsonOf, parsed } from './admin_body.ts';
 import { Fault } from './fault.ts';
@@ -18,14 +19,14 @@ export const poolRoutes: readonly Route[] = [
     path: '/admin/api/pools',
     access: 'admin',
     answer: (context, { directory }) =>
-      context.json({ pools: directory.list().map(({ spec }) => spec) }),
+      context.json({ pools: directory.list().map(({ spec }) => shown(spec)) }),
   },
   { method: 'POST', path: '/admin/api/pools', access: 'admin', answer: createPool },
   {
     method: 'GET',
     path: '/admin/api/pools/:pool',
     access: 'admin',
-    answer: (context, server) => context.json(entryOf(context, server).spec),
+    answer: (context, server) => context.json(shown(entryOf(context, server).spec)),
   },
   { method: 'PATCH', path: '/admin/api/pools/:pool', access: 'admin', answer: changePool },
   { method: 'DELETE', path: '/admin/api/pools/:pool', access: 'admin', answer: deletePool },
@@ -41,7 +42,7 @@ async function createPool(context: Context, server: Server): Promise<Response> {
     if (directory.get(spec.name) !== undefined) throw new Fault('already_exists');
     return directory.put(spec).catch(refuseOverCeiling);
   });
-  return context.json(entry.spec, 201);
+  return context.json(shown(entry.spec), 201);
 }
 
 async function changePool(context: Context, server: Server): Promise<Response> {
@@ -52,14 +53,32 @@ async function changePool(context: Context, server: Server): Promise<Response> {
   const { directory } = server;
   const entry = await directory.inTurn(() => {
     const known = changeable(entryOf(context, server));
-    const merged = mergePatch(withoutStaleInterval(known.spec, patch), patch);
+    const merged = withSecrets(mergePatch(withoutStaleInterval(known.spec, patch), patch), known);
     const spec = parsed(PoolSpec, merged);
     if (spec.name !== known.spec.name) {
       throw new Fault('invalid_request', { message: 'A pool keeps its name.' });
     }
-    return directory.put(spec);
+    return directory.put(spec).catch(refuseOverCeiling);
   });
-  return context.json(entry.spec);
+  return context.json(shown(entry.spec));
+}
+
+/** The settings as they are shown: without any secret. */
+export function shown({ upstream, ...spec }: PoolSpec): Record<string, unknown> {
+  if (upstream === null) return { ...spec, upstream };
+  return {
+    ...spec,
+    upstream: { ...upstream, credentials: shownCredentials(upstream.credentials) },
+  };
+}
+
+/** Secrets that the change leaves out keep their values. */
+function withSecrets(merged: unknown, { spec }: Entry): unknown {
+  const { upstream } = merged as { upstream?: unknown };
+  if (typeof upstream !== 'object' || upstream === null || spec.upstream === null) return merged;
+  const { credentials } = upstream as { credentials?: unknown };
+  const kept = withKeptValues(credentials, spec.upstream.credentials);
+  return { ...merged as object, upstream: { ...upstream, credentials: kept } };
 }
 
 /** Where only the term is given, the interval follows from it anew. */
@@ -112,7 +131,7 @@ export function changeable(entry: Entry): Entry {
 }
 
 export function refuseOverCeiling(error: unknown): never {
-  if (error instanceof DirectoryFullError) {
+  if (error instanceof DirectoryFullError || error instanceof HostTakenError) {
     throw new Fault('invalid_request', { message: error.message });
   }
   throw error;

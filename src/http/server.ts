@@ -6,6 +6,7 @@ import type { Directory } from '../scheduler/directory.ts';
 import type { GovernorKeeper } from '../scheduler/governor_keeper.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
+import type { Forwarding } from './forwarding.ts';
 
 export interface Server {
   readonly scheduler: Scheduler;
@@ -13,6 +14,7 @@ export interface Server {
   readonly governors: GovernorKeeper;
   readonly store: Store;
   readonly deadlines: Deadlines;
+  readonly forwarding: Forwarding;
   /** Lower-case hex SHA-256 of the admin token. */
   readonly adminHash: string;
   /** Every host one label below it is a pool's. */
