@@ -11,7 +11,8 @@ import type { Granted } from '../scheduler/verdict.ts';
 import type { Credential } from '../upstream/credentials.ts';
 import type { Call } from '../upstream/forward/exchange.ts';
 import { Exchange } from '../upstream/forward/exchange.ts';
-import { failureOf } from '../upstream/forward/forward_error.ts';
+import type { ForwardError } from '../upstream/forward/forward_error.ts';
+import { cutError, failureOf } from '../upstream/forward/forward_error.ts';
 import type { AnswerHead } from '../upstream/forward/head.ts';
 import type { Target } from '../upstream/target.ts';
 import { judge } from '../upstream/verdict.ts';
@@ -31,7 +32,7 @@ export interface ProxiedParts {
   /** The path without its query, for the log. */
   readonly path: string;
   readonly address: string | null;
-  readonly call: Omit<Call, 'lingers'>;
+  readonly call: Omit<Call, 'lingers' | 'wasCut'>;
 }
 
 const NULL_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
@@ -47,12 +48,19 @@ export class Proxied implements UnderWay {
   #firstByteMs = 0;
   #sample: BodySample | null = null;
   #isReleased = false;
+  /** Where the rest of a body goes that was begun. */
+  #controller: ReadableStreamDefaultController | null = null;
 
   constructor(server: Server, parts: ProxiedParts) {
     this.#server = server;
     this.#parts = parts;
     this.pool = parts.entry.spec.name;
-    this.exchange = new Exchange({ ...parts.call, lingers: () => this.#watchCaller() }, {
+    const call: Call = {
+      ...parts.call,
+      lingers: () => this.#watchCaller(),
+      wasCut: (cut) => this.#breakOff(cutError(cut)),
+    };
+    this.exchange = new Exchange(call, {
       connections: server.forwarding.connections,
       guard: server.forwarding.guard,
       nowMs: server.forwarding.nowMs,
@@ -125,6 +133,7 @@ export class Proxied implements UnderWay {
   #stream(head: AnswerHead): ReadableStream<Uint8Array> {
     const { exchange } = this;
     return new ReadableStream({
+      start: (controller) => void (this.#controller = controller),
       pull: async (controller) => {
         try {
           const piece = await exchange.next();
@@ -132,14 +141,16 @@ export class Proxied implements UnderWay {
           if (piece !== null) controller.enqueue(piece);
           if (!exchange.isEnded) return;
           this.#finish(head);
+          this.#controller = null;
           controller.close();
         } catch (error) {
-          const { code, cut } = failureOf(error);
-          this.release(cut === 'gone' ? UNKNOWN : FAILED, cut === 'gone' ? 'client_gone' : code);
-          controller.error(brokenBody());
+          this.#breakOff(failureOf(error));
         }
       },
-      cancel: () => this.end(),
+      cancel: () => {
+        this.#controller = null;
+        this.end();
+      },
     }, { highWaterMark: 0 });
   }
 
@@ -160,6 +171,14 @@ export class Proxied implements UnderWay {
       target.credentials.observe(credential, { status: head.status, retryAfterMs, nowMs });
     }
     this.release({ ...outcome, firstByteMs: this.#firstByteMs }, 'granted');
+  }
+
+  /** The answer has begun and will not end: what was begun is broken off, too. */
+  #breakOff({ code, cut }: ForwardError): void {
+    if (this.#head === null) return;
+    this.release(cut === 'gone' ? UNKNOWN : FAILED, cut === 'gone' ? 'client_gone' : code);
+    this.#controller?.error(brokenBody());
+    this.#controller = null;
   }
 
   /** Gives the slot back, and writes the row; only the first call does anything. */

@@ -64,6 +64,7 @@ function takeBack(context: Context, server: Server): Response {
   if (lease === undefined) {
     throw new Fault('not_found', { message: 'No held slot of this pool has this ref.' });
   }
+  server.forwarding.underWay.get(lease.slotId)?.end();
   server.scheduler.release(pool, lease.slotId, { kind: 'unknown' });
   return context.body(null, 204);
 }

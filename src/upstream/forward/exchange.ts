@@ -28,6 +28,8 @@ export interface Call {
   readonly limits: Limits;
   /** Called once where the exchange is still under way after a moment. */
   readonly lingers?: () => void;
+  /** Called where the exchange was ended before its end, even while nobody reads the answer. */
+  readonly wasCut?: (cut: Cut) => void;
 }
 
 export interface Limits {
@@ -133,6 +135,7 @@ export class Exchange implements Watched {
     this.#cut = cut;
     this.#stop();
     this.#tellCut?.(cut);
+    this.#call.wasCut?.(cut);
   }
 
   /** The connection of an answered upgrade, now the caller's to close. */
