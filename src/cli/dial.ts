@@ -42,9 +42,23 @@ function reasonOf(error: unknown, isTls: boolean): DialError['reason'] {
   return isTlsFailure ? 'tls' : 'unreachable';
 }
 
-/** Frames are relayed, so the connection's own pings stay with each side. */
-export const upgrade: Upgrade = (request, protocol) =>
-  Deno.upgradeWebSocket(request, {
+/**
+ * Frames are relayed, so there are no pings of the runtime's own. Where the caller's list of
+ * protocols is spelled in a way that the runtime does not take apart, the header is set instead;
+ * older runtimes let no header be set.
+ */
+export const upgrade: Upgrade = (request, protocol, headers) => {
+  const offered = request.headers.get('sec-websocket-protocol')?.split(', ') ?? [];
+  const isListed = protocol !== null && offered.includes(protocol);
+  const { socket, response } = Deno.upgradeWebSocket(request, {
     idleTimeout: 0,
-    ...(protocol === null ? {} : { protocol }),
+    ...(isListed ? { protocol } : {}),
   });
+  try {
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    if (protocol !== null) response.headers.set('sec-websocket-protocol', protocol);
+  } catch {
+    // Immutable: the answer goes without them.
+  }
+  return { socket, response };
+};

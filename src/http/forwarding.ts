@@ -21,6 +21,7 @@ export interface ForwardingOptions {
 export type Upgrade = (
   request: Request,
   protocol: string | null,
+  headers: Readonly<Record<string, string>>,
 ) => { readonly socket: WebSocket; readonly response: Response };
 
 /** A proxied request that is under way. */

@@ -9,7 +9,7 @@ import { ERRORS } from '../errors.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import type { Credential } from '../upstream/credentials.ts';
-import type { Call } from '../upstream/forward/exchange.ts';
+import type { Call, Limits } from '../upstream/forward/exchange.ts';
 import { Exchange } from '../upstream/forward/exchange.ts';
 import type { ForwardError } from '../upstream/forward/forward_error.ts';
 import { cutError, failureOf } from '../upstream/forward/forward_error.ts';
@@ -35,6 +35,14 @@ export interface ProxiedParts {
   readonly call: Omit<Call, 'lingers' | 'wasCut'>;
 }
 
+/** What goes on after an upgrade. */
+export interface Carried {
+  readonly quietSinceMs: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  end(): void;
+}
+
 const NULL_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 const FAILED: Outcome = { kind: 'failed' };
 const UNKNOWN: Outcome = { kind: 'unknown' };
@@ -48,6 +56,7 @@ export class Proxied implements UnderWay {
   #firstByteMs = 0;
   #sample: BodySample | null = null;
   #isReleased = false;
+  #carried: Carried | null = null;
   /** Where the rest of a body goes that was begun. */
   #controller: ReadableStreamDefaultController | null = null;
 
@@ -69,7 +78,7 @@ export class Proxied implements UnderWay {
   }
 
   get quietSinceMs(): number {
-    return this.exchange.quietSinceMs;
+    return (this.#carried ?? this.exchange).quietSinceMs;
   }
 
   /** The headers that tell of the pool. */
@@ -78,25 +87,31 @@ export class Proxied implements UnderWay {
     return poolHeaders(gauge, queuedMs, lease.attempt);
   }
 
-  /** Sends the request, and answers as the upstream does. Never rejects. */
-  async answer(): Promise<Response> {
+  get request(): Request {
+    return this.#parts.request;
+  }
+
+  get limits(): Limits {
+    return this.#parts.call.limits;
+  }
+
+  /**
+   * Sends the request, and answers as the upstream does. Never rejects.
+   * @param instead takes an answer over, where it is one to be taken over.
+   */
+  async answer(instead?: (head: AnswerHead) => Response | null): Promise<Response> {
     try {
       const head = await this.exchange.answer();
-      this.answered(head);
-      return await this.#passOn(head);
+      this.#head = head;
+      this.#firstByteMs = this.#server.forwarding.nowMs() - this.exchange.startedAtMs;
+      return instead?.(head) ?? await this.#passOn(head);
     } catch (error) {
-      return this.failed(error);
+      return this.#failed(error);
     }
   }
 
-  /** Notes that the upstream's answer has begun. */
-  answered(head: AnswerHead): void {
-    this.#head = head;
-    this.#firstByteMs = this.#server.forwarding.nowMs() - this.exchange.startedAtMs;
-  }
-
   /** The answer where there is none of the upstream's. */
-  failed(error: unknown): Response {
+  #failed(error: unknown): Response {
     const { code, cut, message } = failureOf(error);
     if (cut === 'gone') this.release(UNKNOWN, 'client_gone');
     else this.release(FAILED, code);
@@ -104,9 +119,20 @@ export class Proxied implements UnderWay {
     return faultAnswer(code, { message, headers });
   }
 
-  /** The slot was taken back: nothing more is forwarded. */
+  /** A relay carries the rest; `end` is asked where the slot is taken back. */
+  handOver(carried: Carried): void {
+    this.#carried = carried;
+  }
+
+  /** What was carried has ended. */
+  carriedOut(): void {
+    this.release({ kind: 'ok', status: 101, firstByteMs: this.#firstByteMs }, 'granted');
+  }
+
+  /** The slot was taken back, or the caller is gone: nothing more is forwarded. */
   end(): void {
     this.exchange.abort('gone');
+    this.#carried?.end();
     this.release(UNKNOWN, 'client_gone');
   }
 
@@ -215,8 +241,8 @@ export class Proxied implements UnderWay {
         path,
         upstreamStatus,
         durationMs: Math.round(scheduler.clock.nowMs() - lease.grantedAtMs),
-        bytesIn: this.exchange.bytesIn,
-        bytesOut: this.exchange.bytesOut,
+        bytesIn: (this.#carried ?? this.exchange).bytesIn,
+        bytesOut: (this.#carried ?? this.exchange).bytesOut,
         credential: credential?.name ?? null,
       },
     });

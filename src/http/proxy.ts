@@ -8,6 +8,7 @@ import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import type { Granted } from '../scheduler/verdict.ts';
+import { handshake } from '../upstream/forward/handshake.ts';
 import type { Target } from '../upstream/target.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
@@ -19,6 +20,7 @@ import type { BodyFraming } from './request_head.ts';
 import { requestHead } from './request_head.ts';
 import type { Peer, Server } from './server.ts';
 import { epochMs } from './server.ts';
+import { Upgraded } from './upgraded.ts';
 import { waitOf } from './wait.ts';
 
 const LOGGED_PATH_MAX = 1024;
@@ -64,7 +66,9 @@ export class ProxyDoor {
     const { request: { headers }, entry } = call;
     const target = forwarding.targetOf(entry.spec);
     if (target === null) return this.#turnAway(call, 'no_upstream');
-    if (isOtherUpgrade(headers)) return this.#turnAway(call, 'upgrade_unsupported');
+    if (isUpgrade(headers) && (!isWebSocket(call.request) || forwarding.upgrade === null)) {
+      return this.#turnAway(call, 'upgrade_unsupported');
+    }
     const framing = framingOf(headers);
     if (framing === null) {
       const message = 'Only chunked is taken as a transfer coding.';
@@ -106,6 +110,7 @@ export class ProxyDoor {
     }
     const address = peer.remoteAddr.hostname ?? null;
     const { credential } = choice;
+    const shake = isUpgrade(request.headers) ? handshake() : null;
     const head = requestHead({
       method: request.method,
       path,
@@ -116,6 +121,7 @@ export class ProxyDoor {
       carriers: call.carriers,
       body,
       peer: { address, isTls: request.url.startsWith('https:'), isTrusted: false },
+      ...(shake === null ? {} : { upgrade: shake.lines }),
     });
     const query = path.indexOf('?');
     const proxied = new Proxied(this.#server, {
@@ -134,10 +140,11 @@ export class ProxyDoor {
           ? null
           : request.body,
         bodyBytes: body.kind === 'length' ? body.bytes : null,
+        isUpgrade: shake !== null,
         limits: target.spec,
       },
     });
-    return proxied.answer();
+    return shake === null ? proxied.answer() : new Upgraded(this.#server, proxied).answer(shake);
   }
 
   /** Refuses a caller that is known: with the pool's headers, and a row in the log. */
@@ -192,7 +199,11 @@ function framingOf(headers: Headers): BodyFraming | null {
   return LENGTH.test(first) ? { kind: 'length', bytes: Number(first) } : null;
 }
 
-function isOtherUpgrade(headers: Headers): boolean {
+function isWebSocket({ method, headers }: Request): boolean {
+  return method === 'GET' && headers.get('upgrade')?.toLowerCase() === 'websocket';
+}
+
+function isUpgrade(headers: Headers): boolean {
   if (headers.get('upgrade') === null) return false;
   return /\bupgrade\b/i.test(headers.get('connection') ?? '');
 }

@@ -162,3 +162,12 @@ export async function holds(check: () => boolean, withinMs = 2000): Promise<bool
   }
   return true;
 }
+
+/** A port that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
