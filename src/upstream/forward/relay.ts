@@ -9,7 +9,7 @@ import type { Guard, Watched } from './guard.ts';
 
 /** More than this on its way to the caller, and the upstream is not read. */
 const AHEAD_BYTES_MAX = 1024 * 1024;
-/** More than this on its way to the upstream, and the relay ends: the caller cannot be held back. */
+/** More than this on its way to the upstream ends the relay: the caller cannot be held back. */
 const BEHIND_BYTES_MAX = 64 * 1024 * 1024;
 const DRAIN_LOOK_MS = 10;
 const CLOSE_WAIT_MS = 1000;
