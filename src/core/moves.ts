@@ -143,9 +143,8 @@ export class Moves {
 
   /** Serves the queue from its head until a gate or the limit stops it. */
   admit(pool: Pool, nowMs: number): void {
-    for (;;) {
-      const head = pool.queue.head;
-      if (head === null || this.isFrozen && head.ask.door === 'lock') break;
+    for (let head = pool.queue.head; head !== null; head = pool.queue.head) {
+      if (this.isFrozen && head.ask.door === 'lock') break;
       if (pool.opening(nowMs, head.ask.tokens, 0).kind === 'shut') break;
       if (!pool.fits(head.ask.slots)) break;
       this.leave(pool, head);

@@ -83,6 +83,7 @@ export class Exchange implements Watched {
       const { origin, head, body, bodyBytes } = this.#call;
       const connection = this.#means.connections.takeFresh(origin) ?? await this.#take(origin);
       this.#connection = connection;
+      if (this.#cut !== null) throw cutError(this.#cut);
       await connection.write(latin1Bytes(head));
       if (body !== null) {
         this.#upload = new Upload(body, bodyBytes, {
