@@ -15,18 +15,25 @@ export interface AnswerParts {
 const OWN_COOKIE = /^\s*(__Host-)?nthbouncer[\w-]*\s*=/;
 const COOKIE_DOMAIN = /;\s*domain\s*=\s*"?\.?([^;"\s]*)/gi;
 
-export function answerHeaders({ headers, own, baseDomain }: AnswerParts): [string, string][] {
-  const lines: [string, string][] = Object.entries(own);
-  let connection: string | null = null;
+/** Appends to the headers of a fresh response: handing them to its constructor costs more. */
+export function addHeaders(to: Headers, { headers, own, baseDomain }: AnswerParts): void {
+  for (const name in own) to.append(name, own[name] as string);
+  const named = connectionNames(headers);
   for (const [name, value] of headers) {
     const lower = name.toLowerCase();
-    if (lower === 'connection') connection = connection === null ? value : `${connection},${value}`;
-    if (HOP_BY_HOP.has(lower) || lower.startsWith('x-nthpool-')) continue;
+    if (HOP_BY_HOP.has(lower) || lower.startsWith('x-nthpool-') || named?.has(lower)) continue;
     if (lower === 'set-cookie' && isOwnCookie(value, baseDomain)) continue;
-    lines.push([lower, value]);
+    to.append(lower, value);
   }
-  const named = namedBy(connection);
-  return named === null ? lines : lines.filter(([name]) => !named.has(name));
+}
+
+function connectionNames(headers: readonly HeaderLine[]): ReadonlySet<string> | null {
+  let connection: string | null = null;
+  for (const [name, value] of headers) {
+    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue;
+    connection = connection === null ? value : `${connection},${value}`;
+  }
+  return namedBy(connection);
 }
 
 /** A cookie that would be sent to our page, or to other pools, too. */

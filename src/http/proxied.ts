@@ -16,7 +16,7 @@ import { cutError, failureOf } from '../upstream/forward/forward_error.ts';
 import type { AnswerHead } from '../upstream/forward/head.ts';
 import type { Target } from '../upstream/target.ts';
 import { judge } from '../upstream/verdict.ts';
-import { answerHeaders } from './answer_headers.ts';
+import { addHeaders } from './answer_headers.ts';
 import { BodySample } from './body_sample.ts';
 import { faultAnswer } from './fault.ts';
 import type { UnderWay } from './forwarding.ts';
@@ -44,6 +44,8 @@ export interface Carried {
 }
 
 const NULL_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+/** Pieces of a body that are read ahead, so that reading and writing overlap. */
+const PIECES_AHEAD = 2;
 const FAILED: Outcome = { kind: 'failed' };
 const UNKNOWN: Outcome = { kind: 'unknown' };
 
@@ -138,22 +140,22 @@ export class Proxied implements UnderWay {
 
   async #passOn(head: AnswerHead): Promise<Response> {
     const { exchange } = this;
-    const { baseDomain } = this.#server;
-    const headers = answerHeaders({ headers: head.headers, own: this.ownHeaders, baseDomain });
-    const init = { status: head.status, headers };
     if (head.status >= 400) this.#sample = BodySample.of(head.headers);
-    if (exchange.isWhole || NULL_BODY.has(head.status)) {
-      const body = await exchange.next();
-      this.#sample?.add(body);
-      if (NULL_BODY.has(head.status)) {
-        exchange.abort('gone');
-        this.#finish(head);
-        return new Response(null, init);
-      }
-      this.#finish(head);
-      return new Response(body as Uint8Array<ArrayBuffer> | null, init);
-    }
-    return new Response(this.#stream(head), init);
+    const isNull = NULL_BODY.has(head.status);
+    if (!exchange.isWhole && !isNull) return this.#withHeaders(head, this.#stream(head));
+    const body = await exchange.next();
+    this.#sample?.add(body);
+    // What follows a status that has no body is not waited for.
+    if (isNull) exchange.abort('gone');
+    this.#finish(head);
+    return this.#withHeaders(head, isNull ? null : body);
+  }
+
+  #withHeaders(head: AnswerHead, body: ReadableStream | Uint8Array | null): Response {
+    const response = new Response(body as BodyInit | null, { status: head.status });
+    const { baseDomain } = this.#server;
+    addHeaders(response.headers, { headers: head.headers, own: this.ownHeaders, baseDomain });
+    return response;
   }
 
   #stream(head: AnswerHead): ReadableStream<Uint8Array> {
@@ -177,7 +179,7 @@ export class Proxied implements UnderWay {
         this.#controller = null;
         this.end();
       },
-    }, { highWaterMark: 0 });
+    }, { highWaterMark: PIECES_AHEAD });
   }
 
   #finish(head: AnswerHead): void {
