@@ -23,7 +23,7 @@ export class ProxyServer {
   port = 0;
   output = '';
 
-  async start(more: readonly string[] = []): Promise<this> {
+  async start(more: readonly string[] = [], env: Record<string, string> = {}): Promise<this> {
     const deno = process.env['DENO_BIN'] ?? 'node_modules/.bin/deno';
     const child = spawn(deno, [
       'run',
@@ -35,7 +35,7 @@ export class ProxyServer {
       '--db',
       `file:${this.folder}/a.db`,
       ...more,
-    ], { env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: TOKEN }, stdio: 'pipe' });
+    ], { env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: TOKEN, ...env }, stdio: 'pipe' });
     this.#process = child;
     child.stderr?.on('data', (text) => this.output += String(text));
     await new Promise<void>((ready, failed) => {
