@@ -62,3 +62,11 @@ export const upgrade: Upgrade = (request, protocol, headers) => {
   }
   return { socket, response };
 };
+
+/** Seen on 2.9.6, and not yet on 2.4.2. */
+export const TELLS_LATE = isAtLeast(Deno.version.deno, 2, 9);
+
+function isAtLeast(version: string, major: number, minor: number): boolean {
+  const [first = 0, second = 0] = version.split('.').map(Number);
+  return first > major || (first === major && second >= minor);
+}

@@ -21,7 +21,7 @@ import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
-import { dial, upgrade } from './dial.ts';
+import { dial, TELLS_LATE, upgrade } from './dial.ts';
 import { firstStart } from './first_start.ts';
 import { lapseLog } from './lapse_log.ts';
 import { Listener, readTls } from './listener.ts';
@@ -106,6 +106,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     forwarding: new Forwarding({
       dial,
       upgrade,
+      tellsLate: TELLS_LATE,
       nowMs: () => clock.nowMs(),
       isOwn: (remote, local) => listeners.some((listener) => listener.isAt(remote, local)),
     }),

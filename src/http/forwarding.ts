@@ -16,6 +16,11 @@ export interface ForwardingOptions {
   readonly isOwn?: (remote: Address, local: Address | null) => boolean;
   /** Takes over the connection of a request that asks for WebSocket. */
   readonly upgrade?: Upgrade;
+  /**
+   * Whether a request's signal, asked for late, still tells of a caller that left before. It is
+   * dear, so only what takes a while asks for it; without this every request asks at once.
+   */
+  readonly tellsLate?: boolean;
 }
 
 export type Upgrade = (
@@ -38,6 +43,7 @@ export class Forwarding implements Means {
   readonly guard: Guard;
   readonly nowMs: () => number;
   readonly upgrade: Upgrade | null;
+  readonly tellsLate: boolean;
   /** By slotId. */
   readonly underWay = new Map<string, UnderWay>();
   readonly #targets = new Map<string, Target>();
@@ -47,6 +53,7 @@ export class Forwarding implements Means {
     this.connections = new Connections(options);
     this.guard = new Guard(options.nowMs, () => this.connections.sweep());
     this.upgrade = options.upgrade ?? null;
+    this.tellsLate = options.tellsLate ?? false;
   }
 
   /** Where the pool's requests go; null where it has no upstream. */

@@ -66,9 +66,10 @@ export class Proxied implements UnderWay {
     this.#server = server;
     this.#parts = parts;
     this.pool = parts.entry.spec.name;
+    const { tellsLate } = server.forwarding;
     const call: Call = {
       ...parts.call,
-      lingers: () => this.#watchCaller(),
+      ...(tellsLate ? { lingers: () => this.#watchCaller() } : {}),
       wasCut: (cut) => this.#breakOff(cutError(cut)),
     };
     this.exchange = new Exchange(call, {
@@ -77,6 +78,7 @@ export class Proxied implements UnderWay {
       nowMs: server.forwarding.nowMs,
     });
     server.forwarding.underWay.set(parts.granted.lease.slotId, this);
+    if (!tellsLate) this.#watchCaller();
   }
 
   get quietSinceMs(): number {

@@ -170,7 +170,6 @@ describe('the upstream breaks off', () => {
     };
     const one = caller(GET);
     const received = await one.until('ended');
-    expect(received).toContain('200 OK');
     expect(received).not.toMatch(/\r\n0\r\n\r\n$/);
     expect(await server.capacityWithin('life', 1)).toBe(1);
     expect(await logged()).toMatchObject({ outcome: 'upstream_unreachable', upstreamStatus: 200 });
