@@ -24,6 +24,12 @@ const PoolFile = z.strictObject({
   pools: z.array(z.looseObject({ keys: z.array(FileKey).default([]) })).max(10_000),
 });
 
+/** Where a secret stands that is not in the file itself. */
+const SecretSource = z.union([
+  z.strictObject({ env: z.string().min(1) }),
+  z.strictObject({ file: z.string().min(1) }),
+]);
+
 export interface FilePool {
   readonly spec: PoolSpec;
   readonly keys: readonly { readonly name: string; readonly hash: string }[];
@@ -45,11 +51,40 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
   const { pools } = checked(PoolFile, json, path);
   const seen = new Set<string>();
   return pools.map(({ keys, ...rest }, index) => {
-    const spec = checked(PoolSpec, rest, `${path}: pools.${index}`);
+    const where = `${path}: pools.${index}`;
+    const spec = checked(PoolSpec, withSecrets(rest, where), where);
     if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
     seen.add(spec.name);
     return { spec, keys: keys.map((key) => ({ name: key.name, hash: keyHash(key, path) })) };
   });
+}
+
+/** The pool with each credential's value in place of where it stands (`{env}` or `{file}`). */
+function withSecrets(pool: Record<string, unknown>, where: string): unknown {
+  const { upstream } = pool;
+  if (typeof upstream !== 'object' || upstream === null) return pool;
+  const { credentials } = upstream as { credentials?: unknown };
+  if (!Array.isArray(credentials)) return pool;
+  const filled = credentials.map((each: unknown, index) => {
+    const source = SecretSource.safeParse((each as { value?: unknown } | null)?.value);
+    if (!source.success) return each;
+    const value = secretOf(source.data, `${where}.upstream.credentials.${index}`);
+    return { ...each as object, value };
+  });
+  return { ...pool, upstream: { ...upstream, credentials: filled } };
+}
+
+function secretOf(source: z.infer<typeof SecretSource>, where: string): string {
+  if ('env' in source) {
+    const value = Deno.env.get(source.env);
+    if (value !== undefined) return value;
+    throw new PoolFileError(`${where}: the variable ${source.env} is not set`);
+  }
+  try {
+    return Deno.readTextFileSync(source.file).trimEnd();
+  } catch (error) {
+    throw new PoolFileError(`${where}: ${messageOf(error)}`);
+  }
 }
 
 /** Brings the directory to what the file says. Pools that it names no more stay, unmanaged. */

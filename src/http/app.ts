@@ -95,8 +95,8 @@ function makeRouter(server: Server): Hono {
 }
 
 /**
- * Asked for all but the lock paths, which read single headers alone; there the runtime's own, larger
- * ceiling holds.
+ * Asked for all but the lock paths, which read single headers alone; there the runtime's own,
+ * larger ceiling holds.
  */
 function isHeadTooLarge({ url, headers }: Request): boolean {
   let bytes = url.length;

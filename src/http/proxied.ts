@@ -154,7 +154,9 @@ export class Proxied implements UnderWay {
   }
 
   #withHeaders(head: AnswerHead, body: ReadableStream | Uint8Array | null): Response {
-    const response = new Response(body as BodyInit | null, { status: head.status });
+    // The runtime gives 205 no length, and a caller would wait for the connection's end.
+    const status = head.status === 205 ? 204 : head.status;
+    const response = new Response(body as BodyInit | null, { status });
     const { baseDomain } = this.#server;
     addHeaders(response.headers, { headers: head.headers, own: this.ownHeaders, baseDomain });
     return response;

@@ -4,6 +4,7 @@
  * `x-nthpool-error`; a forwarded answer never has that header.
  */
 import { hashOf } from '../access/keys.ts';
+import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 import type { Entry } from '../scheduler/directory.ts';
@@ -123,6 +124,10 @@ export class ProxyDoor {
       peer: { address, isTls: request.url.startsWith('https:'), isTrusted: false },
       ...(shake === null ? {} : { upgrade: shake.lines }),
     });
+    if (head.length > CEILINGS.headBytes) {
+      scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
+      return this.#turnAway(call, 'head_too_large');
+    }
     const query = path.indexOf('?');
     const proxied = new Proxied(this.#server, {
       entry,

@@ -129,6 +129,7 @@ describe('an answer', () => {
   it.each([
     ['204', 'HTTP/1.1 204 No Content\r\nx-a: 1\r\n\r\n', 204],
     ['304', 'HTTP/1.1 304 Not Modified\r\nx-a: 1\r\netag: "a"\r\ncontent-length: 9\r\n\r\n', 304],
+    ['205', 'HTTP/1.1 205 Reset\r\nx-a: 1\r\ncontent-length: 0\r\n\r\n', 204],
     ['200 without a body', 'HTTP/1.1 200 OK\r\nx-a: 1\r\ncontent-length: 0\r\n\r\n', 200],
     ['103 and 200', `HTTP/1.1 103 Early\r\nlink: x\r\n\r\n${plain('', 'x-a: 1\r\n')}`, 200],
   ])('%s keeps its status and headers, without a body', async (_, text, status) => {
