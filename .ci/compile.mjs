@@ -36,6 +36,7 @@ try {
     'compile',
     '--quiet',
     '--no-check',
+    '--no-prompt',
     '--allow-net',
     '--allow-read',
     '--allow-write',

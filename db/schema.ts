@@ -93,6 +93,16 @@ export const lease = sqliteTable('lease', {
   body: text().notNull(),
 });
 
+/** Nonces of signed requests, each kept until it cannot be replayed any more. */
+export const nonce = sqliteTable('nonce', {
+  pool: text().notNull(),
+  nonce: text().notNull(),
+  until: integer().notNull(),
+}, (table) => [
+  primaryKey({ columns: [table.pool, table.nonce] }),
+  index('nonce_until').on(table.until),
+]);
+
 /** Batches that were committed and not yet folded, oldest first. */
 export const journal = sqliteTable('journal', {
   seq: integer().primaryKey(),

@@ -5,6 +5,8 @@
 import { z } from 'zod';
 import { CEILINGS } from './ceilings.ts';
 import type { Issue } from './errors.ts';
+import { AccessSpec } from './wire_access.ts';
+import { UpstreamSpec } from './wire_upstream.ts';
 
 /** A pool's name is a DNS label, since it is also a host name's first part. */
 export const POOL_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -91,65 +93,6 @@ const Rate = z.strictObject({
   maxPauseMs: whole(0, 86_400_000).default(300_000),
 });
 
-/** An HTTP header's name, kept in lower case. */
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/).toLowerCase();
-
-const Access = z.strictObject({
-  key: z.strictObject({
-    required: z.boolean().default(true),
-    authorization: z.array(z.enum(['Nthbouncer', 'Bearer', 'Basic'])).max(3)
-      .default(['Nthbouncer']),
-    headers: z.array(headerName).max(8).default([]),
-  }).prefault({}),
-  // A policy that this version does not enforce must be refused, not ignored.
-  ip: z.strictObject({
-    allow: z.array(z.string()).max(0).default([]),
-    deny: z.array(z.string()).max(0).default([]),
-  }).prefault({}),
-  hmac: z.null().default(null),
-  jwt: z.null().default(null),
-  cloudflareAccess: z.null().default(null),
-});
-
-/** Credentials must not take the place of what frames or routes a request. */
-const FRAMING_HEADER =
-  /^(host|connection|content-length|transfer-encoding|upgrade|te|x-nthpool-.*)$/;
-const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
-
-/** The value comes in, is kept, and is never shown; `secretSet` is what is shown in its place. */
-const Credential = z.strictObject({
-  name: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 of letters, digits, . _ -'),
-  header: headerName.refine((name) => !FRAMING_HEADER.test(name), 'must not be this header'),
-  value: z.string().min(1).max(8192).regex(
-    /^[\x20-\x7e\x80-\xff]+$/,
-    'must have no control characters',
-  ),
-  secretSet: z.boolean().optional(),
-}).transform(({ secretSet: _, ...credential }) => credential);
-
-const Upstream = z.strictObject({
-  url: z.string().max(2048).refine(isPlainUrl, {
-    message: 'must be an http or https URL without user, query and fragment',
-  }),
-  hosts: z.array(z.string().max(253).toLowerCase().regex(HOST_NAME, 'must be a host name')).max(64)
-    .default([]),
-  credentials: z.array(Credential).max(64).default([]).refine(
-    (list) => new Set(list.map(({ name }) => name)).size === list.length,
-    'must have different names',
-  ),
-  connectTimeoutMs: whole(1, 600_000).default(10_000),
-  stallTimeoutMs: whole(1_000, 86_400_000).default(60_000),
-  requestTimeoutMs: whole(1_000, 86_400_000).nullable().default(600_000),
-  preserveHost: z.boolean().default(false),
-  forwarded: z.boolean().default(false),
-});
-
-function isPlainUrl(text: string): boolean {
-  if (!/^https?:\/\/[^\s?#@]+$/i.test(text) || !URL.canParse(text)) return false;
-  const { username, password } = new URL(text);
-  return username === '' && password === '';
-}
-
 const settings = {
   concurrency: Concurrency.prefault({}),
   queue: z.strictObject({
@@ -158,8 +101,8 @@ const settings = {
   }).prefault({}),
   lease: Lease.prefault({}),
   rate: Rate.prefault({}),
-  access: Access.prefault({}),
-  upstream: Upstream.nullable().default(null),
+  access: AccessSpec.prefault({}),
+  upstream: UpstreamSpec.nullable().default(null),
   log: z.strictObject({
     retentionDays: whole(1, 3_650).default(30),
     rowsMax: whole(0, 100_000_000).default(1_000_000),

@@ -108,7 +108,10 @@ describe('imports', () => {
 
   const homes: readonly [dependency: RegExp, home: RegExp][] = [
     [/^hono/, /^src\/(http|admin)\//],
-    [/^zod$/, /^src\/(wire|config)\.ts|^src\/http\/admin_body\.ts|^src\/cli\/pool_file\.ts/],
+    [
+      /^zod$/,
+      /^src\/(wire|wire_access|wire_upstream|config)\.ts|^src\/http\/admin_body\.ts|^src\/cli\/pool_file\.ts/,
+    ],
     [/^jose$/, /^src\/access\//],
     [/^(drizzle-orm|@libsql)/, /^src\/store\/libsql|^db\//],
     [/^commander$/, /^src\/(cli\/|main\.ts)/],

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { keyRow } from '../access/keys.ts';
 import { hashOf } from '../access/keys.ts';
+import { mapSecrets } from '../access/secret_fields.ts';
 import type { Directory } from '../scheduler/directory.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
@@ -20,15 +21,13 @@ const FileKey = z.strictObject({
   (key) => (key.hash === undefined) !== (key.env === undefined),
   'exactly one of hash and env is wanted',
 );
+const SecretSource = z.strictObject({
+  env: z.string().min(1).optional(),
+  file: z.string().min(1).optional(),
+}).refine(({ env, file }) => (env === undefined) !== (file === undefined));
 const PoolFile = z.strictObject({
   pools: z.array(z.looseObject({ keys: z.array(FileKey).default([]) })).max(10_000),
 });
-
-/** Where a secret stands that is not in the file itself. */
-const SecretSource = z.union([
-  z.strictObject({ env: z.string().min(1) }),
-  z.strictObject({ file: z.string().min(1) }),
-]);
 
 export interface FilePool {
   readonly spec: PoolSpec;
@@ -52,39 +51,12 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
   const seen = new Set<string>();
   return pools.map(({ keys, ...rest }, index) => {
     const where = `${path}: pools.${index}`;
-    const spec = checked(PoolSpec, withSecrets(rest, where), where);
+    const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
+    const spec = checked(PoolSpec, resolved, where);
     if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
     seen.add(spec.name);
     return { spec, keys: keys.map((key) => ({ name: key.name, hash: keyHash(key, path) })) };
   });
-}
-
-/** The pool with each credential's value in place of where it stands (`{env}` or `{file}`). */
-function withSecrets(pool: Record<string, unknown>, where: string): unknown {
-  const { upstream } = pool;
-  if (typeof upstream !== 'object' || upstream === null) return pool;
-  const { credentials } = upstream as { credentials?: unknown };
-  if (!Array.isArray(credentials)) return pool;
-  const filled = credentials.map((each: unknown, index) => {
-    const source = SecretSource.safeParse((each as { value?: unknown } | null)?.value);
-    if (!source.success) return each;
-    const value = secretOf(source.data, `${where}.upstream.credentials.${index}`);
-    return { ...each as object, value };
-  });
-  return { ...pool, upstream: { ...upstream, credentials: filled } };
-}
-
-function secretOf(source: z.infer<typeof SecretSource>, where: string): string {
-  if ('env' in source) {
-    const value = Deno.env.get(source.env);
-    if (value !== undefined) return value;
-    throw new PoolFileError(`${where}: the variable ${source.env} is not set`);
-  }
-  try {
-    return Deno.readTextFileSync(source.file).trimEnd();
-  } catch (error) {
-    throw new PoolFileError(`${where}: ${messageOf(error)}`);
-  }
 }
 
 /** Brings the directory to what the file says. Pools that it names no more stay, unmanaged. */
@@ -122,6 +94,25 @@ function keyHash(key: z.output<typeof FileKey>, path: string): string {
   const value = Deno.env.get(key.env ?? '');
   if (!value) throw new PoolFileError(`${path}: key ${key.name}: ${key.env} is not set`);
   return hashOf(value);
+}
+
+/** A secret of the file is named, not written: `{"env": NAME}` or `{"file": PATH}`. */
+function secretOf(source: unknown, where: string): string {
+  const named = SecretSource.safeParse(source);
+  if (!named.success) {
+    throw new PoolFileError(`${where}: {"env": NAME} or {"file": PATH} is wanted`);
+  }
+  const { env, file } = named.data;
+  if (env !== undefined) {
+    const value = Deno.env.get(env);
+    if (!value) throw new PoolFileError(`${where}: ${env} is not set`);
+    return value;
+  }
+  try {
+    return Deno.readTextFileSync(file ?? '').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new PoolFileError(`${where}: ${messageOf(error)}`);
+  }
 }
 
 function checked<T>(schema: z.ZodType<T>, value: unknown, where: string): T {

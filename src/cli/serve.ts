@@ -4,6 +4,8 @@
  */
 import { makeApp, makePoolApp } from '../http/app.ts';
 import { Forwarding } from '../http/forwarding.ts';
+import { openAccess } from '../access/access.ts';
+import type { Vault } from '../access/vault.ts';
 import type { Server } from '../http/server.ts';
 import type { ServeSettings } from '../config.ts';
 import { log, messageOf, startLog } from '../log.ts';
@@ -23,8 +25,11 @@ import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
 import { dial, TELLS_LATE, upgrade } from './dial.ts';
 import { firstStart } from './first_start.ts';
+import { warnOfOpenPools } from './exposure.ts';
 import { lapseLog } from './lapse_log.ts';
 import { Listener, readTls } from './listener.ts';
+import { masterKeyOfEnvironment, vaultFor } from './master_key.ts';
+import { dropPermissions } from './permissions.ts';
 import type { FilePool } from './pool_file.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from './pool_file.ts';
 import { addSettings, serveSettings } from './settings.ts';
@@ -39,6 +44,8 @@ export const serveCommand: Command = {
       'baseDomain',
       'poolListen',
       'config',
+      'trustedProxies',
+      'clientIpHeader',
       'tlsCert',
       'tlsKey',
       'drainMs',
@@ -64,12 +71,14 @@ const events: SchedulerEvents = {
 
 async function serve(settings: ServeSettings): Promise<void> {
   const environmentHash = adminHashOfEnvironment();
+  const environmentKey = masterKeyOfEnvironment();
   const pools = await poolsOf(settings);
   const tls = await readTls(settings);
   startLog((line) => printError(line.trimEnd()));
   const database = await openDatabase(settings.db);
   try {
-    await run(settings, { ...database, environmentHash, pools, tls });
+    const vault = await vaultFor(settings.db, { environmentKey, pools: database.snapshot.pools });
+    await run(settings, { ...database, environmentHash, vault, pools, tls });
   } catch (error) {
     await database.store.close().catch(() => {});
     throw error;
@@ -78,6 +87,7 @@ async function serve(settings: ServeSettings): Promise<void> {
 
 interface Parts extends Database {
   readonly environmentHash: string | null;
+  readonly vault: Vault;
   readonly pools: readonly FilePool[] | null;
   readonly tls: Awaited<ReturnType<typeof readTls>>;
 }
@@ -88,7 +98,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const { fence, attempt } = snapshot;
   const random = () => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;
   const scheduler = new Scheduler({ store, clock, fence, attempt, random, events });
-  const directory = new Directory(store, scheduler);
+  const directory = new Directory(store, scheduler, parts.vault);
   directory.load(snapshot);
   scheduler.restore(snapshot.leases);
   await restoreStarts(store, directory, clock.nowMs());
@@ -97,7 +107,16 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
   const startedAtMs = clock.nowMs();
   const listeners: Listener[] = [];
+  const { trustedProxies, clientIpHeader } = settings;
+  const access = openAccess({
+    clock,
+    keepNonce: (row) => scheduler.journal.keepNonce(row),
+    ...(trustedProxies === undefined ? {} : { trustedProxies }),
+    clientIpHeader,
+  });
+  access.nonces.restore(await store.readNonces());
   const server: Server = {
+    access,
     scheduler,
     directory,
     governors,
@@ -126,6 +145,8 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   }
   const [origin = ''] = listeners.map((each) => each.open(parts.tls));
   housekeeping.start();
+  warnOfOpenPools(directory, origin);
+  await dropPermissions();
   print(`nthbouncer listening on ${origin}`);
   await first?.(origin);
   onReload(settings, { directory, listeners, clock });

@@ -28,17 +28,21 @@ export function makeApp(server: Server): Fetch {
   const locks = new LockDoor(server);
   const proxy = new ProxyDoor(server);
   return makeFetch(server, (request, peer, { pool, target }) => {
-    if (pool !== null) return proxy.answer(request, peer, pool);
+    if (pool !== null) return proxy.answer(request, peer, { pool, target });
     const answered = locks.answer(request, peer, target);
     if (answered !== null) return answered;
-    return isHeadTooLarge(request) ? faultAnswer('head_too_large') : router.fetch(request);
+    if (isHeadTooLarge(request)) return faultAnswer('head_too_large');
+    return router.fetch(request, { peer });
   });
 }
 
 /** Makes the handler of a listener on which every request is the pool's. */
 export function makePoolApp(server: Server, pool: string): Fetch {
   const proxy = new ProxyDoor(server);
-  return makeFetch(server, (request, peer) => proxy.answer(request, peer, pool));
+  return makeFetch(
+    server,
+    (request, peer, { target }) => proxy.answer(request, peer, { pool, target }),
+  );
 }
 
 type Answer = (
@@ -75,13 +79,18 @@ function twofoldAnswer(): Response {
   });
 }
 
-function makeRouter(server: Server): Hono {
-  const router = new Hono();
+interface Surroundings {
+  readonly Bindings: { readonly peer: Peer };
+}
+
+function makeRouter(server: Server): Hono<Surroundings> {
+  const router = new Hono<Surroundings>();
   const methods = new Map<string, string[]>();
   for (const route of ROUTES) {
     router.on(route.method, route.path, (context) => {
-      if (!mayPass(route.access, context.req.raw, server)) return faultAnswer('unauthorized');
-      return route.answer(context, server);
+      const { raw } = context.req;
+      if (mayPass(route.access, raw, server)) return route.answer(context, server);
+      return refuseSlowly(server, context.env.peer, raw.headers);
     });
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);
   }
@@ -111,6 +120,15 @@ function mayPass(access: Access, request: Request, server: Server): boolean {
   );
   if (scheme.toLowerCase() !== 'bearer' || more.length > 0) return false;
   return isSameSecretHash(hashOf(token), server.adminHash);
+}
+
+/** Guesses of the admin token are slowed as those of keys are. */
+function refuseSlowly(server: Server, peer: Peer, headers: Headers): Promise<Response> | Response {
+  const { access, scheduler: { clock } } = server;
+  const address = access.addresses.read(peer, headers).text;
+  const delayMs = access.slowdown.delayMs(address, clock.nowMs());
+  if (delayMs === 0) return faultAnswer('unauthorized');
+  return new Promise((told) => clock.after(delayMs, () => told(faultAnswer('unauthorized'))));
 }
 
 function answerError(error: unknown): Response {

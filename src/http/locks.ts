@@ -3,19 +3,16 @@
  * path, since these three calls are nearly all of the traffic and no two readings of a path may
  * differ. An unknown pool is answered just as a wrong key is.
  */
-import type { Judgement } from '../access/key_policy.ts';
-import { judgeKey } from '../access/key_policy.ts';
-import { hashOf } from '../access/keys.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
-import { ERRORS } from '../errors.ts';
-import { log } from '../log.ts';
 import type { Clock } from '../scheduler/clock.ts';
 import { pause } from '../scheduler/clock.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import { AcquireBody, issuesOf, POOL_NAME, ReleaseBody } from '../wire.ts';
-import { hasBody, readJson } from './body.ts';
+import { Call } from './call.ts';
+import type { Caller, Passed } from './callers.ts';
+import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
 import { poolHeaders, refusalAnswer } from './pool_headers.ts';
@@ -28,26 +25,17 @@ const PREFIX = '/pools/';
 const JSON_TYPE = 'application/json';
 const RENEW = '/renew';
 const RELEASE = '/release';
-const UNKNOWN_POOL_LINE_MS = 60_000;
 /** How long the answer to one who waited is held back. */
 const HANG_UP_MS = 1;
 const NO_ASK = AcquireBody.parse({});
 
-interface Call {
-  readonly request: Request;
-  readonly peer: Peer;
-  readonly name: string;
-}
-
 export class LockDoor {
   readonly #server: Server;
-  readonly #epochMs: () => number;
-  #unknownPools = 0;
-  #unknownToldAtMs = -Infinity;
+  readonly #callers: Callers;
 
   constructor(server: Server) {
     this.#server = server;
-    this.#epochMs = () => epochMs(server);
+    this.#callers = new Callers(server);
   }
 
   /** The answer, or null where the path (raw, with its query) is not the lock API's. */
@@ -60,7 +48,7 @@ export class LockDoor {
     const name = path.slice(PREFIX.length, nameEnd);
     if (this.#server.directory.get(name) === undefined && !POOL_NAME.test(name)) return null;
     const rest = path.slice(nameEnd + '/lock/'.length);
-    const call = { request, peer, name };
+    const call = new Call(this.#server, { request, peer, pool: name, door: 'lock', target });
     if (rest === 'acquire') return isPost(request) ?? this.#acquire(call);
     const slash = rest.indexOf('/');
     if (slash <= 0) return null;
@@ -72,14 +60,16 @@ export class LockDoor {
   }
 
   async #acquire(call: Call): Promise<Response> {
-    const { directory, deadlines, scheduler } = this.#server;
-    const { request, name } = call;
-    const caller = this.#authenticate(call);
-    if (caller.kind === 'fail') return caller.answer;
+    const { directory, scheduler } = this.#server;
+    const { request } = call;
+    const checked = this.#callers.check(call);
+    const caller = checked instanceof Promise ? await checked : checked;
+    if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
     let ask = NO_ASK;
-    if (hasBody(request)) {
-      const body = await readJson(request, { bytesMax: CEILINGS.lockBodyBytes, deadlines });
-      if (directory.get(name)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
+    const reading = call.json(CEILINGS.lockBodyBytes);
+    if (reading !== null) {
+      const body = await reading;
+      if (directory.get(call.pool)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return this.#turnAway(call, caller, 'payload_too_large');
       if (body.kind === 'bad') {
         return this.#turnAway(call, caller, 'invalid_request', { message: body.reason });
@@ -104,7 +94,7 @@ export class LockDoor {
       tokens: ask.tokens ?? 0,
       holder: ask.holder ?? null,
       keyId: caller.keyId,
-      address: addressOf(call.peer),
+      address: call.address.text,
       signal: () => request.signal,
     });
     if (verdict.kind === 'refused') return refusalAnswer(verdict);
@@ -114,9 +104,15 @@ export class LockDoor {
     return this.#grantAnswer(verdict, caller.entry);
   }
 
-  #renew(call: Call, slotId: string): Response {
-    const caller = this.#authenticate(call);
-    if (caller.kind === 'fail') return caller.answer;
+  #renew(call: Call, slotId: string): Response | Promise<Response> {
+    const checked = this.#callers.check(call);
+    return checked instanceof Promise
+      ? checked.then((caller) => this.#renewed(caller, slotId))
+      : this.#renewed(checked, slotId);
+  }
+
+  #renewed(caller: Caller, slotId: string): Response {
+    if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
     const { scheduler } = this.#server;
     const renewal = scheduler.renew(caller.entry.pool, slotId);
     if (renewal.kind === 'gone') {
@@ -128,14 +124,15 @@ export class LockDoor {
   }
 
   async #release(call: Call, slotId: string): Promise<Response> {
-    const { directory, deadlines, scheduler } = this.#server;
-    const caller = this.#authenticate(call);
-    if (caller.kind === 'fail') return caller.answer;
+    const { directory, scheduler } = this.#server;
+    const checked = this.#callers.check(call);
+    const caller = checked instanceof Promise ? await checked : checked;
+    if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
     let report: ReleaseBody | null = null;
-    if (hasBody(call.request)) {
-      const bytesMax = CEILINGS.lockBodyBytes;
-      const body = await readJson(call.request, { bytesMax, deadlines });
-      if (directory.get(call.name)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
+    const reading = call.json(CEILINGS.lockBodyBytes);
+    if (reading !== null) {
+      const body = await reading;
+      if (directory.get(call.pool)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return faultAnswer('payload_too_large');
       if (body.kind === 'bad') return faultAnswer('invalid_request', { message: body.reason });
       if (body.kind === 'json') {
@@ -147,69 +144,17 @@ export class LockDoor {
       }
     }
     const { hints } = caller.entry.spec.rate;
-    const outcome = outcomeOf(report, { nowMs: this.#epochMs(), hints });
+    const outcome = outcomeOf(report, { nowMs: epochMs(this.#server), hints });
     const released = scheduler.release(caller.entry.pool, slotId, outcome);
     return jsonAnswer(released ? '{"released":true}' : '{"released":false}');
-  }
-
-  #authenticate(call: Call): Caller {
-    const { directory } = this.#server;
-    const { headers } = call.request;
-    const entry = directory.get(call.name);
-    if (entry === undefined) {
-      // The same work as for a wrong key, so that time does not tell a name.
-      hashOf(headers.get('x-nthpool-key') ?? '');
-      this.#countUnknownPool();
-      return { kind: 'fail', answer: faultAnswer('unauthorized') };
-    }
-    const judgement = judgeKey(entry.keys, entry.spec.access.key, {
-      headers,
-      epochMs: this.#epochMs,
-    });
-    if (judgement.kind === 'pass') return { kind: 'pass', entry, keyId: judgement.keyId };
-    this.#note(call, entry, { code: 'unauthorized', reason: judgement.reason });
-    return { kind: 'fail', answer: faultAnswer('unauthorized') };
   }
 
   /** Refuses an acquire whose caller is known: with the pool's headers, and a row in the log. */
   #turnAway(call: Call, caller: Passed, code: ErrorCode, parts: FaultParts = {}): Response {
     const { scheduler } = this.#server;
-    const attempt = this.#note(call, caller.entry, { code, keyId: caller.keyId });
+    const attempt = this.#callers.note(call, caller.entry, { code, keyId: caller.keyId });
     const headers = poolHeaders(caller.entry.pool.gauge(scheduler.clock.nowMs()), 0, attempt);
     return faultAnswer(code, { ...parts, headers });
-  }
-
-  #note(
-    call: Call,
-    entry: Entry,
-    what: { code: ErrorCode; reason?: string; keyId?: string | null },
-  ): string {
-    const { scheduler } = this.#server;
-    const id = scheduler.nextAttempt();
-    scheduler.log.refuse({
-      id,
-      at: this.#epochMs(),
-      pool: entry.spec.name,
-      kind: 'lock',
-      outcome: what.code,
-      status: ERRORS[what.code].status,
-      reason: what.reason ?? null,
-      queuedMs: 0,
-      slots: 0,
-      keyId: what.keyId ?? null,
-      address: addressOf(call.peer),
-      holder: null,
-    });
-    return id;
-  }
-
-  /** Calls to unknown pools are counted, and told in one line a minute at the most. */
-  #countUnknownPool(): void {
-    this.#unknownPools++;
-    const nowMs = this.#server.scheduler.clock.nowMs();
-    if (nowMs - this.#unknownToldAtMs < UNKNOWN_POOL_LINE_MS) return;
-    this.#unknownToldAtMs = nowMs;
-    log.warn('{count} calls to unknown pools so far', { count: this.#unknownPools });
   }
 
   #grantAnswer({ lease, gauge, queuedMs }: Granted, { spec }: Entry): Response {
@@ -228,14 +173,6 @@ export class LockDoor {
   }
 }
 
-interface Passed {
-  readonly kind: 'pass';
-  readonly entry: Entry;
-  readonly keyId: Extract<Judgement, { kind: 'pass' }>['keyId'];
-}
-
-type Caller = Passed | { readonly kind: 'fail'; readonly answer: Response };
-
 /**
  * Whether the caller of one who waited is gone. A hang-up at the moment of the grant is noticed
  * only a little later, and an answer to nobody would cost the slot a whole term.
@@ -248,10 +185,6 @@ async function hasHungUp({ signal }: Request, clock: Clock): Promise<boolean> {
 function isPost(request: Request): Response | null {
   if (request.method === 'POST') return null;
   return faultAnswer('method_not_allowed', { headers: { allow: 'POST' } });
-}
-
-function addressOf({ remoteAddr }: Peer): string | null {
-  return remoteAddr.hostname ?? null;
 }
 
 function jsonAnswer(body: string, headers: Record<string, string> = JSON_HEADERS): Response {

@@ -2,10 +2,10 @@
  * Administration of pools: list, create, read, change by merge, delete; pause, resume and drain.
  */
 import type { Context } from 'hono';
+import { keepListedSecrets, withoutSecrets } from '../access/secret_fields.ts';
 import { mergePatch } from '../merge_patch.ts';
 import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
 import type { Entry } from '../scheduler/directory.ts';
-import { shownCredentials, withKeptValues } from '../upstream/credentials.ts';
 import { PauseBody, PoolSpec } from '../wire.ts';
 import { entryOf, jsonOf, parsed } from './admin_body.ts';
 import { Fault } from './fault.ts';
@@ -19,14 +19,14 @@ export const poolRoutes: readonly Route[] = [
     path: '/admin/api/pools',
     access: 'admin',
     answer: (context, { directory }) =>
-      context.json({ pools: directory.list().map(({ spec }) => shown(spec)) }),
+      context.json({ pools: directory.list().map(({ spec }) => withoutSecrets(spec)) }),
   },
   { method: 'POST', path: '/admin/api/pools', access: 'admin', answer: createPool },
   {
     method: 'GET',
     path: '/admin/api/pools/:pool',
     access: 'admin',
-    answer: (context, server) => context.json(shown(entryOf(context, server).spec)),
+    answer: (context, server) => context.json(withoutSecrets(entryOf(context, server).spec)),
   },
   { method: 'PATCH', path: '/admin/api/pools/:pool', access: 'admin', answer: changePool },
   { method: 'DELETE', path: '/admin/api/pools/:pool', access: 'admin', answer: deletePool },
@@ -42,7 +42,7 @@ async function createPool(context: Context, server: Server): Promise<Response> {
     if (directory.get(spec.name) !== undefined) throw new Fault('already_exists');
     return directory.put(spec).catch(refuseOverCeiling);
   });
-  return context.json(shown(entry.spec), 201);
+  return context.json(withoutSecrets(entry.spec), 201);
 }
 
 async function changePool(context: Context, server: Server): Promise<Response> {
@@ -53,32 +53,14 @@ async function changePool(context: Context, server: Server): Promise<Response> {
   const { directory } = server;
   const entry = await directory.inTurn(() => {
     const known = changeable(entryOf(context, server));
-    const merged = withSecrets(mergePatch(withoutStaleInterval(known.spec, patch), patch), known);
-    const spec = parsed(PoolSpec, merged);
+    const merged = mergePatch(withoutStaleInterval(known.spec, patch), patch);
+    const spec = parsed(PoolSpec, keepListedSecrets(known.spec, merged));
     if (spec.name !== known.spec.name) {
       throw new Fault('invalid_request', { message: 'A pool keeps its name.' });
     }
     return directory.put(spec).catch(refuseOverCeiling);
   });
-  return context.json(shown(entry.spec));
-}
-
-/** The settings as they are shown: without any secret. */
-export function shown({ upstream, ...spec }: PoolSpec): Record<string, unknown> {
-  if (upstream === null) return { ...spec, upstream };
-  return {
-    ...spec,
-    upstream: { ...upstream, credentials: shownCredentials(upstream.credentials) },
-  };
-}
-
-/** Secrets that the change leaves out keep their values. */
-function withSecrets(merged: unknown, { spec }: Entry): unknown {
-  const { upstream } = merged as { upstream?: unknown };
-  if (typeof upstream !== 'object' || upstream === null || spec.upstream === null) return merged;
-  const { credentials } = upstream as { credentials?: unknown };
-  const kept = withKeptValues(credentials, spec.upstream.credentials);
-  return { ...merged as object, upstream: { ...upstream, credentials: kept } };
+  return context.json(withoutSecrets(entry.spec));
 }
 
 /** Where only the term is given, the interval follows from it anew. */

@@ -15,8 +15,8 @@ export interface HeadParts {
   readonly host: string;
   readonly target: Target;
   readonly credential: Credential | null;
-  /** Names in lower case of headers that carried what this server checked. */
-  readonly carriers: ReadonlySet<string>;
+  /** What carried what this server checked: header names in lower case, `cookie:name`. */
+  readonly carriers: readonly string[];
   /** How the body is framed on the way up. */
   readonly body: BodyFraming;
   readonly peer: PeerFacts;
@@ -65,7 +65,7 @@ export function requestHead(parts: HeadParts): string {
   headers.forEach((value, name) => {
     if (isDropped(name, parts) || name === injected || named?.has(name)) return;
     if (name === 'cookie') {
-      const kept = foreignCookies(value);
+      const kept = foreignCookies(value, parts.carriers);
       if (kept !== '') head += `cookie: ${kept}\r\n`;
     } else head += `${name}: ${value}\r\n`;
   });
@@ -83,14 +83,14 @@ function isDropped(name: string, { carriers, upgrade }: HeadParts): boolean {
       return name === 'host' || name === 'http2-settings';
     case 99: // c
       return name === 'content-length' || name === 'connection' || OWN.test(name) ||
-        carriers.has(name);
+        carriers.includes(name);
     case 120: // x
     case 102: // f
-      return OWN.test(name) || FORWARDED.test(name) || carriers.has(name);
+      return OWN.test(name) || FORWARDED.test(name) || carriers.includes(name);
     case 115: // s
-      return upgrade !== undefined && WEBSOCKET_OWN.has(name) || carriers.has(name);
+      return upgrade !== undefined && WEBSOCKET_OWN.has(name) || carriers.includes(name);
     default:
-      return HOP_BY_HOP.has(name) || carriers.has(name);
+      return HOP_BY_HOP.has(name) || carriers.includes(name);
   }
 }
 
@@ -107,9 +107,14 @@ export function namedBy(connection: string | null): ReadonlySet<string> | null {
   return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
 }
 
-function foreignCookies(value: string): string {
-  if (!value.includes('CF_Authorization') && !value.includes('nthbouncer')) return value;
-  return value.split(';').filter((pair) => !OWN_COOKIE.test(pair)).join(';').trim();
+function foreignCookies(value: string, carriers: readonly string[]): string {
+  const isPlain = carriers.length === 0 && !value.includes('CF_Authorization') &&
+    !value.includes('nthbouncer');
+  if (isPlain) return value;
+  return value.split(';').filter((pair) => {
+    const name = pair.slice(0, pair.indexOf('=')).trim();
+    return !OWN_COOKIE.test(pair) && !carriers.includes(`cookie:${name}`);
+  }).join(';').trim();
 }
 
 function forwardedLines({ headers, peer, host }: HeadParts): string {

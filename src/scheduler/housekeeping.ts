@@ -87,6 +87,7 @@ export class Housekeeping {
   }
 
   async #prune(): Promise<void> {
+    await this.#store.pruneNonces(this.#epochMs());
     for (const pool of await this.#store.loggedPools()) {
       while (await this.#store.pruneLog(this.#retentionOf(pool))) {
         await pause(this.#scheduler.clock, PRUNE_STEP_MS);
@@ -97,7 +98,11 @@ export class Housekeeping {
 
   #retentionOf(pool: string): Retention {
     const bounds = this.#directory.get(pool)?.spec.log ?? ORPHAN_RETENTION;
-    const epochMs = this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
-    return { pool, rowsMax: bounds.rowsMax, since: epochMs - bounds.retentionDays * DAY_MS };
+    const since = this.#epochMs() - bounds.retentionDays * DAY_MS;
+    return { pool, rowsMax: bounds.rowsMax, since };
+  }
+
+  #epochMs(): number {
+    return this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
   }
 }

@@ -6,7 +6,7 @@
  */
 import type { Lease } from '../core/lease.ts';
 import type { LogEntry } from '../store/entry.ts';
-import type { Batch, LeaseRow, Store } from '../store/store.ts';
+import type { Batch, LeaseRow, NonceRow, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
 import type { Clock, Timer } from './clock.ts';
 import { rowOf } from './rows.ts';
@@ -46,6 +46,7 @@ export class Journal {
   /** Leases whose row a flush may have written, and that are live or not yet deleted there. */
   readonly #stored = new Set<string>();
   #entries: LogEntry[] = [];
+  #nonces: NonceRow[] = [];
   #covered: Covered[] = [];
   #state: 'idle' | 'gathering' | 'flushing' | 'waiting' | 'closed' = 'idle';
   #isFailing = false;
@@ -91,6 +92,12 @@ export class Journal {
     this.#linger();
   }
 
+  /** Writes a nonce down; whatever lease is handed over later is durable no sooner than it. */
+  keepNonce(row: NonceRow): void {
+    this.#nonces.push(row);
+    this.#linger();
+  }
+
   /** Resolves once the lease's row is durable (true), or could not be made so (false). */
   covers(lease: Lease): Promise<boolean> {
     return new Promise((told) => {
@@ -108,6 +115,12 @@ export class Journal {
     });
   }
 
+  /** Whether all that was handed over before is durable; resolves once that is known. */
+  async isKept(): Promise<boolean> {
+    await this.settled();
+    return !this.#isFailing && this.#state !== 'closed';
+  }
+
   close(): void {
     this.#lingerTimer?.cancel();
     this.#retryTimer?.cancel();
@@ -120,8 +133,7 @@ export class Journal {
     this.#isLingering = true;
     this.#lingerTimer = this.#clock.after(LINGER_MS, () => {
       this.#isLingering = false;
-      const isDirty = this.#dirty.size > 0 || this.#entries.length > 0;
-      if (this.#state === 'idle' && isDirty) void this.#flush();
+      if (this.#state === 'idle' && this.#isDirty) void this.#flush();
     });
   }
 
@@ -144,20 +156,23 @@ export class Journal {
     this.#state = 'flushing';
     const dirty = this.#dirty;
     const entries = this.#entries;
+    const nonces = this.#nonces;
     const covered = this.#covered;
     const idle = this.#idle;
     this.#dirty = new Map();
     this.#entries = [];
+    this.#nonces = [];
     this.#covered = [];
     this.#idle = [];
     const batch = this.#batch(dirty, entries);
     try {
-      await this.#store.commit(batch);
+      await this.#store.commit(nonces.length === 0 ? batch : { ...batch, nonces });
     } catch (error) {
       // What came in meanwhile is newer than what the failed flush held.
       for (const [slotId, lease] of this.#dirty) dirty.set(slotId, lease);
       this.#dirty = dirty;
       this.#entries = entries.concat(this.#entries);
+      this.#nonces = nonces.concat(this.#nonces);
       this.#covered = covered.concat(this.#covered);
       this.#idle = idle.concat(this.#idle);
       return this.#failed(error);
@@ -174,7 +189,11 @@ export class Journal {
     }
     if (this.#state !== 'idle') return;
     if (this.#covered.length > 0 || this.#idle.length > 0) this.#gather();
-    else if (this.#dirty.size > 0 || this.#entries.length > 0) this.#linger();
+    else if (this.#isDirty) this.#linger();
+  }
+
+  get #isDirty(): boolean {
+    return this.#dirty.size > 0 || this.#entries.length > 0 || this.#nonces.length > 0;
   }
 
   #batch(dirty: ReadonlyMap<string, Lease>, entries: readonly LogEntry[]): Batch {

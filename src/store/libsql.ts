@@ -20,6 +20,7 @@ import {
   type KeyRow,
   type LogPage,
   type LogQuery,
+  type NonceRow,
   type PoolRow,
   type Retention,
   type Snapshot,
@@ -155,6 +156,15 @@ export class LibsqlStore implements Store {
 
   readChanges(pool: string, limit: number): Promise<readonly ChangeRow[]> {
     return readChanges(this.#connection, pool, limit);
+  }
+
+  async readNonces(): Promise<readonly NonceRow[]> {
+    await this.#journal.fold();
+    return rows.readNonces(this.#connection);
+  }
+
+  pruneNonces(before: number): Promise<void> {
+    return rows.pruneNonces(this.#connection, before);
   }
 
   async readLog(query: LogQuery): Promise<LogPage> {

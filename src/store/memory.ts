@@ -12,6 +12,7 @@ import {
   type LeaseRow,
   type LogPage,
   type LogQuery,
+  type NonceRow,
   type PoolRow,
   type Retention,
   type Snapshot,
@@ -31,6 +32,8 @@ export class MemoryStore implements Store {
   readonly #governors = new Map<string, string>();
   #changes: ChangeRow[] = [];
   readonly #leases = new Map<string, LeaseRow>();
+  /** By pool and nonce. */
+  readonly #nonces = new Map<string, NonceRow>();
   /** By pool, oldest first. */
   readonly #log = new Map<string, Numbered[]>();
   #fence = 0;
@@ -62,6 +65,7 @@ export class MemoryStore implements Store {
     }
     for (const slotId of batch.ended) this.#leases.delete(slotId);
     for (const entry of batch.entries) this.#addEntry(entry);
+    for (const row of batch.nonces ?? []) this.#nonces.set(`${row.pool} ${row.nonce}`, row);
     this.#fence = Math.max(this.#fence, batch.fence);
     return Promise.resolve();
   }
@@ -123,6 +127,17 @@ export class MemoryStore implements Store {
 
   saveValue(name: string, value: string): Promise<void> {
     this.#values.set(name, value);
+    return Promise.resolve();
+  }
+
+  readNonces(): Promise<readonly NonceRow[]> {
+    return Promise.resolve([...this.#nonces.values()]);
+  }
+
+  pruneNonces(before: number): Promise<void> {
+    for (const [name, { until }] of this.#nonces) {
+      if (until < before) this.#nonces.delete(name);
+    }
     return Promise.resolve();
   }
 

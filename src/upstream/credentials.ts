@@ -1,7 +1,7 @@
 /**
  * The managed credentials of one upstream: which one the next request carries, and which are put
- * aside for a while. Values live in here and in the pool's settings alone; whatever is shown of a
- * credential goes through {@link shownCredentials}, which has none.
+ * aside for a while. Values live in here and in the pool's settings alone; what is shown of a
+ * credential has none.
  */
 export interface CredentialSpec {
   readonly name: string;
@@ -99,22 +99,4 @@ export interface CredentialState {
   readonly coolingUntil: number | null;
   /** The status that put it aside. */
   readonly coolingFor: number | null;
-}
-
-/** Credentials as the API shows them. */
-export function shownCredentials(
-  specs: readonly CredentialSpec[],
-): { name: string; header: string; secretSet: true }[] {
-  return specs.map(({ name, header }) => ({ name, header, secretSet: true }));
-}
-
-/** Gives each credential of a change that comes without a value the one it had by its name. */
-export function withKeptValues(given: unknown, known: readonly CredentialSpec[]): unknown {
-  if (!Array.isArray(given)) return given;
-  return given.map((each: unknown) => {
-    if (typeof each !== 'object' || each === null || 'value' in each) return each;
-    const { name } = each as { name?: unknown };
-    const before = known.find((credential) => credential.name === name);
-    return before === undefined ? each : { ...each, value: before.value };
-  });
 }

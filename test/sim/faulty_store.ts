@@ -106,6 +106,14 @@ export class FaultyStore implements Store {
     return Promise.resolve();
   }
 
+  readNonces(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  pruneNonces(): Promise<void> {
+    return Promise.resolve();
+  }
+
   readChanges(): Promise<never[]> {
     return Promise.resolve([]);
   }

@@ -115,6 +115,14 @@ export class TestStore implements Store {
     return Promise.resolve();
   }
 
+  readNonces(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  pruneNonces(): Promise<void> {
+    return Promise.resolve();
+  }
+
   readChanges(): Promise<never[]> {
     return Promise.resolve([]);
   }
