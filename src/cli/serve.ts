@@ -143,9 +143,13 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   for (const { pool, host, port } of settings.poolListen ?? []) {
     listeners.push(new Listener({ host, port }, makePoolApp(server, pool)));
   }
-  const [origin = ''] = listeners.map((each) => each.open(parts.tls));
+  const [origin = '', ...poolOrigins] = listeners.map((each) => each.open(parts.tls));
   housekeeping.start();
   warnOfOpenPools(directory, origin);
+  poolOrigins.forEach((each, at) => {
+    const entry = directory.get(settings.poolListen?.[at]?.pool ?? '');
+    warnOfOpenPools({ list: () => entry === undefined ? [] : [entry] }, each);
+  });
   await dropPermissions();
   print(`nthbouncer listening on ${origin}`);
   await first?.(origin);
