@@ -43,6 +43,7 @@ try {
     '--allow-env',
     '--allow-ffi',
     '--allow-sys',
+    '--allow-run',
     '--include=db/migrations',
     `--output=${output}`,
     'src/main.ts',

@@ -3,9 +3,9 @@
  * touched, applied all or nothing. The file owns the pools that it names.
  */
 import { z } from 'zod';
-import { keyRow } from '../access/keys.ts';
-import { hashOf } from '../access/keys.ts';
+import { hashOf, keyRow } from '../access/keys.ts';
 import { mapSecrets } from '../access/secret_fields.ts';
+import { CEILINGS } from '../ceilings.ts';
 import type { Directory } from '../scheduler/directory.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
@@ -26,7 +26,9 @@ const SecretSource = z.strictObject({
   file: z.string().min(1).optional(),
 }).refine(({ env, file }) => (env === undefined) !== (file === undefined));
 const PoolFile = z.strictObject({
-  pools: z.array(z.looseObject({ keys: z.array(FileKey).default([]) })).max(10_000),
+  pools: z.array(
+    z.looseObject({ keys: z.array(FileKey).max(CEILINGS.keysOfPool).default([]) }),
+  ).max(CEILINGS.pools),
 });
 
 export interface FilePool {
@@ -55,18 +57,30 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
     const spec = checked(PoolSpec, resolved, where);
     if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
     seen.add(spec.name);
-    return { spec, keys: keys.map((key) => ({ name: key.name, hash: keyHash(key, path) })) };
+    const hashed = keys.map((key) => ({ name: key.name, hash: keyHash(key, path) }));
+    if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
+      throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
+    }
+    return { spec, keys: hashed };
   });
 }
 
-/** Brings the directory to what the file says. Pools that it names no more stay, unmanaged. */
+/**
+ * Brings the directory to what the file says. Pools that it names no more stay, unmanaged. Returns
+ * the ids of the keys that it revoked.
+ */
 export async function applyPoolFile(
   directory: Directory,
   pools: readonly FilePool[],
   nowMs: number,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
+  const revoked = new Set<string>();
   const named = new Set(pools.map(({ spec }) => spec.name));
   await directory.inTurn(async () => {
+    const added = pools.filter(({ spec }) => directory.get(spec.name) === undefined).length;
+    if (directory.list().length + added > CEILINGS.pools) {
+      throw new PoolFileError(`a server holds at most ${CEILINGS.pools} pools`);
+    }
     for (const entry of directory.list()) {
       if (entry.isManaged && !named.has(entry.spec.name)) await directory.put(entry.spec, false);
     }
@@ -75,12 +89,15 @@ export async function applyPoolFile(
       const wanted = new Set(keys.map((key) => key.hash));
       const known = new Set(entry.keys.rows().map((row) => row.hash));
       for (const row of entry.keys.rows()) {
-        if (!wanted.has(row.hash)) await directory.removeKey(entry, row.id);
+        if (wanted.has(row.hash)) continue;
+        await directory.removeKey(entry, row.id);
+        revoked.add(row.id);
       }
       const fresh = keys.filter((key) => !known.has(key.hash));
       await directory.addKeys(entry, fresh.map((key) => rowOf(key, spec.name, nowMs)));
     }
   });
+  return revoked;
 }
 
 function rowOf(key: { name: string; hash: string }, pool: string, nowMs: number): KeyRow {

@@ -70,6 +70,8 @@ const events: SchedulerEvents = {
 };
 
 async function serve(settings: ServeSettings): Promise<void> {
+  // The program may start commands for `run`; the server never does.
+  await Deno.permissions.revoke({ name: 'run' });
   const environmentHash = adminHashOfEnvironment();
   const environmentKey = masterKeyOfEnvironment();
   const pools = await poolsOf(settings);
@@ -93,6 +95,7 @@ interface Parts extends Database {
 }
 
 async function run(settings: ServeSettings, parts: Parts): Promise<void> {
+  const stopped = stopSignal();
   const { store, snapshot } = parts;
   const clock = new SystemClock();
   const { fence, attempt } = snapshot;
@@ -103,8 +106,11 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   scheduler.restore(snapshot.leases);
   await restoreStarts(store, directory, clock.nowMs());
   const governors = new GovernorKeeper(store, scheduler);
-  if (parts.pools !== null) await applyPoolFile(directory, parts.pools, clock.nowMs());
   const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
+  // Without a file nothing is owned by one any more.
+  await applyPoolFile(directory, parts.pools ?? [], clock.nowMs()).catch((error) => {
+    throw usageOf(error);
+  });
   const startedAtMs = clock.nowMs();
   const listeners: Listener[] = [];
   const { trustedProxies, clientIpHeader } = settings;
@@ -151,10 +157,11 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     warnOfOpenPools({ list: () => entry === undefined ? [] : [entry] }, each);
   });
   await dropPermissions();
+  // Whoever reads the line that it listens may send a signal at once.
+  onReload(settings, { directory, listeners, scheduler });
   print(`nthbouncer listening on ${origin}`);
   await first?.(origin);
-  onReload(settings, { directory, listeners, clock });
-  await stopSignal();
+  await stopped;
   await stop(settings, { server, housekeeping, listeners });
 }
 
@@ -189,15 +196,19 @@ function stopSignal(): Promise<void> {
 
 function onReload(
   settings: ServeSettings,
-  parts: { directory: Directory; listeners: readonly Listener[]; clock: SystemClock },
+  parts: { directory: Directory; listeners: readonly Listener[]; scheduler: Scheduler },
 ): void {
   if (Deno.build.os === 'windows') return;
+  const { directory, scheduler } = parts;
   Deno.addSignalListener('SIGHUP', async () => {
     try {
       const pools = await poolsOf(settings);
       const tls = await readTls(settings);
-      if (pools !== null) await applyPoolFile(parts.directory, pools, parts.clock.nowMs());
       for (const listener of parts.listeners) listener.reload(tls);
+      if (pools !== null) {
+        const revoked = await applyPoolFile(directory, pools, scheduler.clock.nowMs());
+        scheduler.dismiss('unauthorized', ({ ask: { keyId } }) => revoked.has(keyId ?? ''));
+      }
       log.info('configuration reloaded');
     } catch (error) {
       log.error('configuration not reloaded: {reason}', { reason: messageOf(error) });
@@ -210,9 +221,14 @@ async function poolsOf({ config }: ServeSettings): Promise<FilePool[] | null> {
   try {
     return await readPoolFile(config);
   } catch (error) {
-    if (error instanceof PoolFileError) throw new Stop(EXIT.usage, `--config: ${error.message}`);
-    throw error;
+    throw usageOf(error);
   }
+}
+
+function usageOf(error: unknown): unknown {
+  return error instanceof PoolFileError
+    ? new Stop(EXIT.usage, `--config: ${error.message}`)
+    : error;
 }
 
 function delay(ms: number): Promise<void> {

@@ -69,6 +69,7 @@ export class Moves {
       attempt: ask.attempt,
       keyId: ask.keyId,
       holder: ask.holder,
+      repeatKey: ask.repeatKey,
       grantedAtMs: nowMs,
       termMs,
       requestDeadlineMs,

@@ -62,7 +62,8 @@ function makeFetch(server: Server, answer: Answer): Fetch {
       const pathAt = url.indexOf('/', hostAt);
       const authority = url.slice(hostAt, pathAt);
       const host = headers.get('host');
-      const isTwofold = host !== null && !hosts.agree(authority, host) ||
+      const isTwofold = !hosts.isSound(authority) ||
+        host !== null && !hosts.agree(authority, host) ||
         headers.has('transfer-encoding') && headers.has('content-length');
       if (isTwofold) return twofoldAnswer();
       return answer(request, peer, { pool: hosts.poolOf(authority), target: url.slice(pathAt) });

@@ -33,6 +33,11 @@ export class Hosts {
     return pool ?? this.#named.get(host) ?? null;
   }
 
+  /** Whether an authority holds nothing with which another part of a URL, or host, begins. */
+  isSound(authority: string): boolean {
+    return this.#look(authority).isSound;
+  }
+
   /**
    * Whether a request's `Host` is one host, and the same as its target's. A `Host` that came twice
    * is joined by a comma, and the target of an absolute form may name another.

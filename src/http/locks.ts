@@ -5,11 +5,11 @@
  */
 import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { Clock } from '../scheduler/clock.ts';
-import { pause } from '../scheduler/clock.ts';
 import type { Entry } from '../scheduler/directory.ts';
+import { BAD_REPEAT_KEY, isRepeatKey } from '../scheduler/repeats.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import { AcquireBody, issuesOf, POOL_NAME, ReleaseBody } from '../wire.ts';
+import { Asker } from './asker.ts';
 import { Call } from './call.ts';
 import type { Caller, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
@@ -25,17 +25,17 @@ const PREFIX = '/pools/';
 const JSON_TYPE = 'application/json';
 const RENEW = '/renew';
 const RELEASE = '/release';
-/** How long the answer to one who waited is held back. */
-const HANG_UP_MS = 1;
 const NO_ASK = AcquireBody.parse({});
 
 export class LockDoor {
   readonly #server: Server;
   readonly #callers: Callers;
+  readonly #asker: Asker;
 
   constructor(server: Server) {
     this.#server = server;
     this.#callers = new Callers(server);
+    this.#asker = new Asker(server.scheduler);
   }
 
   /** The answer, or null where the path (raw, with its query) is not the lock API's. */
@@ -60,7 +60,7 @@ export class LockDoor {
   }
 
   async #acquire(call: Call): Promise<Response> {
-    const { directory, scheduler } = this.#server;
+    const { directory } = this.#server;
     const { request } = call;
     const checked = this.#callers.check(call);
     const caller = checked instanceof Promise ? await checked : checked;
@@ -87,7 +87,11 @@ export class LockDoor {
     if (wait.kind === 'bad') {
       return this.#turnAway(call, caller, 'invalid_request', { message: wait.reason });
     }
-    const verdict = await scheduler.acquire(caller.entry.pool, {
+    const repeatKey = request.headers.get('idempotency-key');
+    if (repeatKey !== null && !isRepeatKey(repeatKey)) {
+      return this.#turnAway(call, caller, 'invalid_request', BAD_REPEAT_KEY);
+    }
+    const wanted = {
       door: 'lock',
       waitMs: wait.waitMs,
       slots: ask.slots ?? 1,
@@ -96,11 +100,9 @@ export class LockDoor {
       keyId: caller.keyId,
       address: call.address.text,
       signal: () => request.signal,
-    });
+    } as const;
+    const verdict = await this.#asker.acquire(caller.entry.pool, wanted, repeatKey);
     if (verdict.kind === 'refused') return refusalAnswer(verdict);
-    if (verdict.hasWaited && await hasHungUp(request, scheduler.clock)) {
-      scheduler.release(caller.entry.pool, verdict.lease.slotId, { kind: 'unknown' });
-    }
     return this.#grantAnswer(verdict, caller.entry);
   }
 
@@ -169,17 +171,11 @@ export class LockDoor {
     });
     const headers = poolHeaders(gauge, queuedMs, lease.attempt);
     headers['content-type'] = JSON_TYPE;
+    // Here `termMs` alone would tell a holder too much.
+    const lifeMs = lease.requestDeadlineMs - lease.grantedAtMs;
+    if (lifeMs < lease.termMs) headers['x-nthpool-lease-ms'] = String(lifeMs);
     return jsonAnswer(body, headers);
   }
-}
-
-/**
- * Whether the caller of one who waited is gone. A hang-up at the moment of the grant is noticed
- * only a little later, and an answer to nobody would cost the slot a whole term.
- */
-async function hasHungUp({ signal }: Request, clock: Clock): Promise<boolean> {
-  if (!signal.aborted) await pause(clock, HANG_UP_MS);
-  return signal.aborted;
 }
 
 function isPost(request: Request): Response | null {

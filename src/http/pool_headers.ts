@@ -29,15 +29,14 @@ export function poolHeaders(
 
 /** @param extra further headers. */
 export function refusalAnswer(refused: Refused, extra: Record<string, string> = {}): Response {
-  const { code, reason, retryAfterMs, slotsMax } = refused;
+  const { code, reason, retryAfterMs, slotsMax, place } = refused;
   // A pool that was deleted meanwhile answers as if it had never been.
   if (code === 'unauthorized') return faultAnswer(code, { headers: extra });
   const headers = {
     ...poolHeaders(refused.gauge, refused.queuedMs, refused.attempt),
     ...extra,
   };
-  const more: Record<string, unknown> = {};
-  if (reason !== undefined) more['reason'] = reason;
+  const more: Record<string, unknown> = { reason, place };
   if (slotsMax === undefined) {
     return faultAnswer(code, withRetry(retryAfterMs, { headers, more }));
   }

@@ -29,10 +29,16 @@ export const statusRoutes: readonly Route[] = [
 function showStatus(context: Context, server: Server): Response {
   const { pool, spec } = entryOf(context, server);
   const now = instant(server);
-  const { nowMs } = now;
+  const { nowMs, shiftMs } = now;
   const target = server.forwarding.targetOf(spec);
+  const opening = pool.opening(nowMs, 0, pool.queue.length);
+  const untilMs = opening.kind === 'shut' ? opening.atMs + shiftMs : Infinity;
   return context.json({
     ...governorStatus(pool, server),
+    // What would refuse a caller before any slot is looked at, and until when.
+    gate: opening.kind === 'open'
+      ? null
+      : { reason: opening.reason, until: Number.isFinite(untilMs) ? Math.round(untilMs) : null },
     inUse: pool.inUse,
     remaining: pool.gauge(nowMs).remaining,
     queued: pool.queue.length,

@@ -37,6 +37,8 @@ export class Directory {
   readonly #vault: Vault | null;
   readonly #entries = new Map<string, Entry>();
   readonly #hosts = new Map<string, string>();
+  /** The pools of the hosts that upstream settings name, in lower case. */
+  readonly hosts: ReadonlyMap<string, string> = this.#hosts;
   #last: Promise<unknown> = Promise.resolve();
 
   /** @param vault seals the pools' secrets; without one a pool with secrets is refused. */
@@ -71,11 +73,6 @@ export class Directory {
 
   get(name: string): Entry | undefined {
     return this.#entries.get(name);
-  }
-
-  /** The pools of the hosts that upstream settings name, in lower case. */
-  get hosts(): ReadonlyMap<string, string> {
-    return this.#hosts;
   }
 
   list(): Entry[] {

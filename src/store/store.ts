@@ -19,6 +19,8 @@ export interface LeaseRow {
   readonly requestDeadline: number;
   readonly inFlight: number;
   readonly tokens: number;
+  /** The key under which its acquire may be repeated, where there is one. */
+  readonly repeatKey?: string | undefined;
 }
 
 /** What one flush writes, in one transaction: all of it is durable, or none. */

@@ -119,8 +119,9 @@ function nonceOf([pool, nonce, until]: NonceCells): NonceRow {
   return { pool, nonce, until };
 }
 
+/** 12 cells, a 13th where its acquire may be repeated. */
 function leaseCells(row: LeaseRow, words: LeaseWords, { baseFence, base }: Bases): Row {
-  return [
+  const cells: Row = [
     row.slotId,
     words.cellOf(row.pool),
     row.slots,
@@ -134,12 +135,15 @@ function leaseCells(row: LeaseRow, words: LeaseWords, { baseFence, base }: Bases
     row.inFlight,
     row.tokens,
   ];
+  if (row.repeatKey !== undefined) cells.push(row.repeatKey);
+  return cells;
 }
 
 function leaseOf(cells: Row, words: LeaseWords, { baseFence, base }: Bases): LeaseRow {
   const [slotId, pool, slots, fence, attempt, keyId, holder, ...rest] = cells;
   const [grantedAfter, termMs, deadlineAfter, inFlight, tokens] = rest.map(Number);
   const grantedAt = base + (grantedAfter ?? 0);
+  const repeatKey = cells[12];
   return {
     slotId: String(slotId),
     pool: words.wordOf(pool) ?? '',
@@ -153,6 +157,7 @@ function leaseOf(cells: Row, words: LeaseWords, { baseFence, base }: Bases): Lea
     requestDeadline: grantedAt + (deadlineAfter ?? 0),
     inFlight: inFlight ?? 0,
     tokens: tokens ?? 0,
+    ...(typeof repeatKey === 'string' ? { repeatKey } : {}),
   };
 }
 
