@@ -19,6 +19,25 @@ const domain = z.string().max(253).regex(
   new RegExp(`^${LABEL}(\\.${LABEL})*$`),
   'must be a domain name',
 );
+/** A listener on which every request is one pool's. */
+export interface PoolListen {
+  readonly pool: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+const POOL_LISTEN = /^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)=(.+):(\d{1,5})$/;
+const poolListen = z.string().transform((text, context): PoolListen[] =>
+  text.split(',').flatMap((part) => {
+    const [, pool = '', address = '', digits = ''] = POOL_LISTEN.exec(part.trim()) ?? [];
+    const bound = host.safeParse(address.replace(/^\[(.*)\]$/, '$1'));
+    if (pool !== '' && bound.success && Number(digits) <= 65_535) {
+      return [{ pool, host: bound.data, port: Number(digits) }];
+    }
+    context.addIssue({ code: 'custom', message: 'must be POOL=HOST:PORT, separated by commas' });
+    return [];
+  })
+);
 const drainMs = z.string().regex(/^\d{1,7}$/, 'must be a whole number of ms').transform(Number)
   .pipe(z.number().max(3_600_000, 'must be at most 3600000'));
 
@@ -33,7 +52,10 @@ export interface Setting {
   readonly environment: string;
   /** As a person would type it; undefined: none. */
   readonly fallback: string | undefined;
-  readonly schema: z.ZodType<string | number | readonly string[], string>;
+  readonly schema: z.ZodType<
+    string | number | readonly string[] | readonly PoolListen[],
+    string
+  >;
   readonly about: string;
 }
 
@@ -65,6 +87,13 @@ export const SETTINGS = {
     fallback: 'localhost',
     schema: domain,
     about: 'every host one label below it is a pool host',
+  },
+  poolListen: {
+    flag: '--pool-listen <pool=host:port,…>',
+    environment: 'NTHBOUNCER_POOL_LISTEN',
+    fallback: undefined,
+    schema: poolListen,
+    about: "further listeners on which every request is that pool's",
   },
   config: {
     flag: '--config <file>',

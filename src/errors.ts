@@ -22,12 +22,19 @@ export const ERRORS = {
   head_too_large: { status: 431, sentence: 'The request line and headers are too large.' },
   internal: { status: 500, sentence: 'The server failed to answer; its log says more.' },
   no_upstream: { status: 501, sentence: 'The pool has no upstream to forward to.' },
+  upgrade_unsupported: {
+    status: 501,
+    sentence: 'Only upgrades to WebSocket are passed through.',
+  },
+  upstream_unreachable: { status: 502, sentence: 'The upstream could not be reached.' },
   shutting_down: { status: 503, sentence: 'The server is shutting down.' },
   storage_unavailable: {
     status: 503,
     sentence: 'The database does not take writes; nothing was granted.',
   },
   queue_timeout: { status: 504, sentence: 'No slot opened within the wait that was asked for.' },
+  upstream_timeout: { status: 504, sentence: 'The upstream did not answer in time.' },
+  loop_detected: { status: 508, sentence: 'The upstream is this server itself.' },
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { CEILINGS } from './ceilings.ts';
 import type { Issue } from './errors.ts';
 import { AccessSpec } from './wire_access.ts';
+import { UpstreamSpec } from './wire_upstream.ts';
 
 /** A pool's name is a DNS label, since it is also a host name's first part. */
 export const POOL_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -101,7 +102,7 @@ const settings = {
   lease: Lease.prefault({}),
   rate: Rate.prefault({}),
   access: AccessSpec.prefault({}),
-  upstream: z.null().default(null),
+  upstream: UpstreamSpec.nullable().default(null),
   log: z.strictObject({
     retentionDays: whole(1, 3_650).default(30),
     rowsMax: whole(0, 100_000_000).default(1_000_000),

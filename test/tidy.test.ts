@@ -110,7 +110,7 @@ describe('imports', () => {
     [/^hono/, /^src\/(http|admin)\//],
     [
       /^zod$/,
-      /^src\/(wire|wire_access|config)\.ts|^src\/http\/admin_body\.ts|^src\/cli\/pool_file\.ts/,
+      /^src\/(wire|wire_access|wire_upstream|config)\.ts|^src\/http\/admin_body\.ts|^src\/cli\/pool_file\.ts/,
     ],
     [/^jose$/, /^src\/access\//],
     [/^(drizzle-orm|@libsql)/, /^src\/store\/libsql|^db\//],

@@ -6,7 +6,8 @@ import { isLoopback, plainAddress } from '../cidr.ts';
 import { log } from '../log.ts';
 import type { Directory } from '../scheduler/directory.ts';
 
-export function warnOfOpenPools(directory: Directory, origin: string): void {
+/** @param directory the pools that the listener of this origin leads to. */
+export function warnOfOpenPools(directory: Pick<Directory, 'list'>, origin: string): void {
   const host = new URL(origin).hostname.replace(/^\[(.*)\]$/, '$1');
   const address = plainAddress(host);
   if (host === 'localhost' || (address !== null && isLoopback(address))) return;

@@ -5,6 +5,7 @@
 import type { Fetch } from '../http/app.ts';
 import type { ServeSettings } from '../config.ts';
 import { messageOf } from '../log.ts';
+import type { Address } from '../upstream/forward/line.ts';
 import { EXIT, Stop } from './command.ts';
 
 export interface Tls {
@@ -28,19 +29,22 @@ async function readPem(path: string, flag: string): Promise<string> {
   throw new Stop(EXIT.usage, `${flag}: ${path} is no PEM file`);
 }
 
+/** Bodies are never compressed on the way. Older runtimes do not know the option, and compress. */
+const PLAIN = { automaticCompression: false };
+
 export class Listener {
-  readonly #settings: ServeSettings;
+  readonly #address: { readonly host: string; readonly port: number };
   readonly #fetch: Fetch;
   #server: Deno.HttpServer<Deno.NetAddr> | null = null;
 
-  constructor(settings: ServeSettings, fetch: Fetch) {
-    this.#settings = settings;
+  constructor(address: { host: string; port: number }, fetch: Fetch) {
+    this.#address = address;
     this.#fetch = fetch;
   }
 
   /** Listens, and returns the origin that callers use. */
   open(tls: Tls | null): string {
-    const { host, port } = this.#settings;
+    const { host, port } = this.#address;
     try {
       // A port that somebody holds must be an error, even where a reload could share it later.
       if (tls !== null) Deno.listen({ hostname: host, port }).close();
@@ -53,6 +57,15 @@ export class Listener {
     const { addr } = this.#server;
     const shown = addr.hostname.includes(':') ? `[${addr.hostname}]` : addr.hostname;
     return `${tls === null ? 'http' : 'https'}://${shown}:${addr.port}`;
+  }
+
+  /** Whether a connection to `remote` from `local` leads here. */
+  isAt(remote: Address, local: Address | null): boolean {
+    const addr = this.#server?.addr;
+    if (addr === undefined || addr.port !== remote.port) return false;
+    if (addr.hostname === remote.hostname) return true;
+    const isWildcard = addr.hostname === '0.0.0.0' || addr.hostname === '::';
+    return isWildcard && (isLoopback(remote.hostname) || remote.hostname === local?.hostname);
   }
 
   /** Takes the new TLS files into use. */
@@ -69,9 +82,13 @@ export class Listener {
   }
 
   #serve(port: number, tls: Tls | null): Deno.HttpServer<Deno.NetAddr> {
-    const options = { hostname: this.#settings.host, port, onListen: () => {} };
+    const options = { hostname: this.#address.host, port, onListen: () => {}, ...PLAIN };
     const fetch = this.#fetch;
     if (tls === null) return Deno.serve(options, fetch);
     return Deno.serve({ ...options, ...tls, reusePort: true }, fetch);
   }
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === '::1' || /^(::ffff:)?127\./.test(hostname);
 }

@@ -2,9 +2,10 @@
  * `nthbouncer serve`, the one place where a server is put together: settings, database, scheduler,
  * HTTP and signals. It checks everything that can be checked before it touches anything.
  */
+import { makeApp, makePoolApp } from '../http/app.ts';
+import { Forwarding } from '../http/forwarding.ts';
 import { openAccess } from '../access/access.ts';
 import type { Vault } from '../access/vault.ts';
-import { makeApp } from '../http/app.ts';
 import type { Server } from '../http/server.ts';
 import type { ServeSettings } from '../config.ts';
 import { log, messageOf, startLog } from '../log.ts';
@@ -22,6 +23,7 @@ import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
+import { dial, TELLS_LATE, upgrade } from './dial.ts';
 import { firstStart } from './first_start.ts';
 import { warnOfOpenPools } from './exposure.ts';
 import { lapseLog } from './lapse_log.ts';
@@ -40,6 +42,7 @@ export const serveCommand: Command = {
       'port',
       'db',
       'baseDomain',
+      'poolListen',
       'config',
       'trustedProxies',
       'clientIpHeader',
@@ -109,6 +112,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     throw usageOf(error);
   });
   const startedAtMs = clock.nowMs();
+  const listeners: Listener[] = [];
   const { trustedProxies, clientIpHeader } = settings;
   const access = openAccess({
     clock,
@@ -124,6 +128,13 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     governors,
     store,
     deadlines: new Deadlines(clock),
+    forwarding: new Forwarding({
+      dial,
+      upgrade,
+      tellsLate: TELLS_LATE,
+      nowMs: () => clock.nowMs(),
+      isOwn: (remote, local) => listeners.some((listener) => listener.isAt(remote, local)),
+    }),
     adminHash: parts.environmentHash ?? await adminHashOfStore(store, settings.db),
     baseDomain: settings.baseDomain,
     describe: () => ({
@@ -134,28 +145,36 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     }),
   };
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
-  const listener = new Listener(settings, makeApp(server));
-  const origin = listener.open(parts.tls);
+  listeners.push(new Listener(settings, makeApp(server)));
+  for (const { pool, host, port } of settings.poolListen ?? []) {
+    listeners.push(new Listener({ host, port }, makePoolApp(server, pool)));
+  }
+  const [origin = '', ...poolOrigins] = listeners.map((each) => each.open(parts.tls));
   housekeeping.start();
   warnOfOpenPools(directory, origin);
+  poolOrigins.forEach((each, at) => {
+    const entry = directory.get(settings.poolListen?.[at]?.pool ?? '');
+    warnOfOpenPools({ list: () => entry === undefined ? [] : [entry] }, each);
+  });
   await dropPermissions();
   // Whoever reads the line that it listens may send a signal at once.
-  onReload(settings, { directory, listener, scheduler });
+  onReload(settings, { directory, listeners, scheduler });
   print(`nthbouncer listening on ${origin}`);
   await first?.(origin);
   await stopped;
-  await stop(settings, { server, housekeeping, listener });
+  await stop(settings, { server, housekeeping, listeners });
 }
 
 /** Refuses who waits, lets what is under way end within the drain time, and makes all durable. */
 async function stop(
   settings: ServeSettings,
-  parts: { server: Server; housekeeping: Housekeeping; listener: Listener },
+  parts: { server: Server; housekeeping: Housekeeping; listeners: readonly Listener[] },
 ): Promise<void> {
   const { scheduler, store, deadlines, directory, governors } = parts.server;
   scheduler.drain();
   parts.housekeeping.stop();
-  await Promise.race([parts.listener.close(), delay(settings.drainMs), stopSignal()]);
+  const closed = Promise.all(parts.listeners.map((listener) => listener.close()));
+  await Promise.race([closed, delay(settings.drainMs), stopSignal()]);
   deadlines.close();
   await directory.saveUses().catch(() => {});
   await governors.save().catch(() => {});
@@ -177,7 +196,7 @@ function stopSignal(): Promise<void> {
 
 function onReload(
   settings: ServeSettings,
-  parts: { directory: Directory; listener: Listener; scheduler: Scheduler },
+  parts: { directory: Directory; listeners: readonly Listener[]; scheduler: Scheduler },
 ): void {
   if (Deno.build.os === 'windows') return;
   const { directory, scheduler } = parts;
@@ -185,7 +204,7 @@ function onReload(
     try {
       const pools = await poolsOf(settings);
       const tls = await readTls(settings);
-      parts.listener.reload(tls);
+      for (const listener of parts.listeners) listener.reload(tls);
       if (pools !== null) {
         const revoked = await applyPoolFile(directory, pools, scheduler.clock.nowMs());
         scheduler.dismiss('unauthorized', ({ ask: { keyId } }) => revoked.has(keyId ?? ''));

@@ -151,7 +151,7 @@ export class Bouncer {
     this.#moves.admit(pool, nowMs);
   }
 
-  /** Admits nobody until thawed: grants could not be made durable. All else goes on. */
+  /** Admits no lock caller until thawed: grants could not be made durable. All else goes on. */
   freeze(): void {
     this.#moves.isFrozen = true;
   }

@@ -41,7 +41,7 @@ export class Moves {
   readonly due = new Due<Lease | Waiter | Pool>();
   readonly #options: MovesOptions;
   #waiting = 0;
-  /** While frozen nobody is admitted from a queue; all else goes on. */
+  /** While frozen no lock caller is admitted from a queue; all else goes on. */
   isFrozen = false;
 
   constructor(options: MovesOptions) {
@@ -144,9 +144,9 @@ export class Moves {
 
   /** Serves the queue from its head until a gate or the limit stops it. */
   admit(pool: Pool, nowMs: number): void {
-    while (!this.isFrozen) {
-      const head = pool.queue.head;
-      if (head === null || pool.opening(nowMs, head.ask.tokens, 0).kind === 'shut') break;
+    for (let head = pool.queue.head; head !== null; head = pool.queue.head) {
+      if (this.isFrozen && head.ask.door === 'lock') break;
+      if (pool.opening(nowMs, head.ask.tokens, 0).kind === 'shut') break;
       if (!pool.fits(head.ask.slots)) break;
       this.leave(pool, head);
       const lease = this.grant(nowMs, pool, head.ask);

@@ -10,7 +10,7 @@ import { isSameSecretHash } from '../access/secret.ts';
 import { log, messageOf } from '../log.ts';
 import { StoreError } from '../store/store.ts';
 import { Fault, faultAnswer } from './fault.ts';
-import { Hosts, isSoundHost } from './hosts.ts';
+import { Hosts } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
 import type { Access } from './route.ts';
@@ -27,31 +27,57 @@ export function makeApp(server: Server): Fetch {
   const router = makeRouter(server);
   const locks = new LockDoor(server);
   const proxy = new ProxyDoor(server);
-  const hosts = new Hosts(server.baseDomain);
-  const answer = (request: Request, peer: Peer): Response | Promise<Response> => {
-    const { url } = request;
-    const hostAt = url.indexOf('://') + 3;
-    const pathAt = url.indexOf('/', hostAt);
-    const authority = url.slice(hostAt, pathAt);
-    // What a Host header or an absolute target brought into the path would be read in two ways.
-    if (!isSoundHost(authority) || !isSoundHost(request.headers.get('host') ?? '')) {
-      return faultAnswer('invalid_request', { message: 'The host is not a host name.' });
-    }
-    const pool = hosts.poolOf(authority);
-    const target = url.slice(pathAt);
+  return makeFetch(server, (request, peer, { pool, target }) => {
     if (pool !== null) return proxy.answer(request, peer, { pool, target });
     const answered = locks.answer(request, peer, target);
     if (answered !== null) return answered;
     if (isHeadTooLarge(request)) return faultAnswer('head_too_large');
     return router.fetch(request, { peer });
-  };
+  });
+}
+
+/** Makes the handler of a listener on which every request is the pool's. */
+export function makePoolApp(server: Server, pool: string): Fetch {
+  const proxy = new ProxyDoor(server);
+  return makeFetch(
+    server,
+    (request, peer, { target }) => proxy.answer(request, peer, { pool, target }),
+  );
+}
+
+type Answer = (
+  request: Request,
+  peer: Peer,
+  /** The pool whose host it is, and the raw path with its query. */
+  to: { pool: string | null; target: string },
+) => Response | Promise<Response>;
+
+/** Refuses what could be read as two different requests, before it is sorted to a door. */
+function makeFetch(server: Server, answer: Answer): Fetch {
+  const hosts = new Hosts(server.baseDomain, server.directory.hosts);
   return (request, peer) => {
     try {
-      return answer(request, peer);
+      const { url, headers } = request;
+      const hostAt = url.indexOf('://') + 3;
+      const pathAt = url.indexOf('/', hostAt);
+      const authority = url.slice(hostAt, pathAt);
+      const host = headers.get('host');
+      const isTwofold = !hosts.isSound(authority) ||
+        host !== null && !hosts.agree(authority, host) ||
+        headers.has('transfer-encoding') && headers.has('content-length');
+      if (isTwofold) return twofoldAnswer();
+      return answer(request, peer, { pool: hosts.poolOf(authority), target: url.slice(pathAt) });
     } catch (error) {
       return answerError(error);
     }
   };
+}
+
+function twofoldAnswer(): Response {
+  return faultAnswer('invalid_request', {
+    message: 'The request names two hosts, or frames its body in two ways.',
+    headers: { 'x-nthpool-error': 'invalid_request' },
+  });
 }
 
 interface Surroundings {

@@ -73,6 +73,11 @@ export class Call implements AccessRequest {
     return this.#body = readBytes(this.request, { bytesMax, deadlines, budget });
   }
 
+  /** The body where a policy has read it; null where it is still to come. */
+  get bodyRead(): Promise<Bytes> | null {
+    return this.#body;
+  }
+
   /** The body as JSON; null where there is none to wait for. */
   json(bytesMax: number): Promise<Body> | null {
     const read = this.body(bytesMax);

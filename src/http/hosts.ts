@@ -3,34 +3,61 @@
  * other, on which the API lives. Host names are compared without case, port and trailing dot.
  */
 const CACHE_MAX = 1000;
-const UNSOUND = /[/?#@\\]/;
+const SOUND = /^[a-z0-9._~%!$&'()*+;=:[\]-]*$/;
 
-/** Whether an authority holds no character with which another part of a URL begins. */
-export function isSoundHost(authority: string): boolean {
-  return !UNSOUND.test(authority);
+/** An authority (`host:port`) as it was sent, taken apart once. */
+interface Seen {
+  readonly host: string;
+  /** The pool whose host it is by its name; null for any other. */
+  readonly pool: string | null;
+  readonly isSound: boolean;
 }
 
 export class Hosts {
   readonly #suffix: string;
-  /** What was found for an authority as it was sent. */
-  readonly #seen = new Map<string, string | null>();
+  readonly #named: ReadonlyMap<string, string>;
+  readonly #seen = new Map<string, Seen>();
 
-  constructor(baseDomain: string) {
+  /** @param named the pools of further hosts, which may change at any time. */
+  constructor(baseDomain: string, named: ReadonlyMap<string, string> = new Map()) {
     this.#suffix = `.${baseDomain.toLowerCase()}`;
+    this.#named = named;
   }
 
   /**
-   * The pool that an authority (`host:port`) names: every host one label below the base domain is
-   * a pool's, known or not. null for an API host.
+   * The pool that an authority names: every host one label below the base domain is a pool's, known
+   * or not, and so are the hosts that pools name. null for an API host.
    */
   poolOf(authority: string): string | null {
-    const seen = this.#seen.get(authority);
-    if (seen !== undefined) return seen;
-    const host = authority.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+    const { host, pool } = this.#look(authority);
+    return pool ?? this.#named.get(host) ?? null;
+  }
+
+  /** Whether an authority holds nothing with which another part of a URL, or host, begins. */
+  isSound(authority: string): boolean {
+    return this.#look(authority).isSound;
+  }
+
+  /**
+   * Whether a request's `Host` is one host, and the same as its target's. A `Host` that came twice
+   * is joined by a comma, and the target of an absolute form may name another.
+   */
+  agree(authority: string, hostHeader: string): boolean {
+    const { host, isSound } = this.#look(hostHeader);
+    if (!isSound) return false;
+    return authority === hostHeader || this.#look(authority).host === host;
+  }
+
+  #look(authority: string): Seen {
+    const known = this.#seen.get(authority);
+    if (known !== undefined) return known;
+    const lower = authority.toLowerCase();
+    const host = lower.replace(/:\d*$/, '').replace(/\.$/, '');
     const label = host.endsWith(this.#suffix) ? host.slice(0, -this.#suffix.length) : '';
     const pool = label === '' || label.includes('.') ? null : label;
+    const seen = { host, pool, isSound: SOUND.test(lower) };
     if (this.#seen.size >= CACHE_MAX) this.#seen.clear();
-    this.#seen.set(authority, pool);
-    return pool;
+    this.#seen.set(authority, seen);
+    return seen;
   }
 }

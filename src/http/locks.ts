@@ -4,11 +4,10 @@
  * differ. An unknown pool is answered just as a wrong key is.
  */
 import { CEILINGS } from '../ceilings.ts';
-import type { Gauge } from '../core/ask.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import { BAD_REPEAT_KEY, isRepeatKey } from '../scheduler/repeats.ts';
-import type { Granted, Refused } from '../scheduler/verdict.ts';
+import type { Granted } from '../scheduler/verdict.ts';
 import { AcquireBody, issuesOf, POOL_NAME, ReleaseBody } from '../wire.ts';
 import { Asker } from './asker.ts';
 import { Call } from './call.ts';
@@ -16,6 +15,7 @@ import type { Caller, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
+import { poolHeaders, refusalAnswer } from './pool_headers.ts';
 import { outcomeOf } from './report.ts';
 import type { Peer, Server } from './server.ts';
 import { epochMs } from './server.ts';
@@ -170,6 +170,7 @@ export class LockDoor {
       fence: lease.fence,
     });
     const headers = poolHeaders(gauge, queuedMs, lease.attempt);
+    headers['content-type'] = JSON_TYPE;
     // Here `termMs` alone would tell a holder too much.
     const lifeMs = lease.requestDeadlineMs - lease.grantedAtMs;
     if (lifeMs < lease.termMs) headers['x-nthpool-lease-ms'] = String(lifeMs);
@@ -180,45 +181,6 @@ export class LockDoor {
 function isPost(request: Request): Response | null {
   if (request.method === 'POST') return null;
   return faultAnswer('method_not_allowed', { headers: { allow: 'POST' } });
-}
-
-function refusalAnswer(refused: Refused): Response {
-  const { code, reason, retryAfterMs, slotsMax, place } = refused;
-  // A pool that was deleted meanwhile answers as if it had never been.
-  if (code === 'unauthorized') return faultAnswer(code);
-  const headers: Record<string, string> = poolHeaders(
-    refused.gauge,
-    refused.queuedMs,
-    refused.attempt,
-  );
-  if (retryAfterMs !== undefined) {
-    headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
-  }
-  const more: Record<string, unknown> = { reason, retryAfterMs, place };
-  if (slotsMax === undefined) return faultAnswer(code, { headers, more });
-  const why = `must be at most ${slotsMax}, the pool's limit`;
-  more['issues'] = [{ path: 'slots', reason: why }];
-  return faultAnswer(code, {
-    headers,
-    more,
-    message: `The request asks for more slots: it ${why}.`,
-  });
-}
-
-function poolHeaders(gauge: Gauge, queuedMs: number, attempt: string): Record<string, string> {
-  const headers: Record<string, string> = {
-    'content-type': JSON_TYPE,
-    'x-nthpool-remaining-slots': String(gauge.remaining),
-    'x-nthpool-effective-limit': String(gauge.limit),
-    'x-nthpool-queued-ms': String(queuedMs),
-    'x-nthpool-queue-depth': String(gauge.queued),
-    'x-nthpool-request-id': attempt,
-  };
-  if (gauge.rate !== null) {
-    headers['x-nthpool-rpm-limit'] = String(Math.floor(gauge.rate.limit));
-    headers['x-nthpool-rpm-remaining'] = String(Math.floor(gauge.rate.remaining));
-  }
-  return headers;
 }
 
 function jsonAnswer(body: string, headers: Record<string, string> = JSON_HEADERS): Response {

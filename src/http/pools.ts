@@ -4,7 +4,7 @@
 import type { Context } from 'hono';
 import { keepListedSecrets, withoutSecrets } from '../access/secret_fields.ts';
 import { mergePatch } from '../merge_patch.ts';
-import { DirectoryFullError } from '../scheduler/directory.ts';
+import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import { PauseBody, PoolSpec } from '../wire.ts';
 import { entryOf, jsonOf, parsed } from './admin_body.ts';
@@ -58,7 +58,7 @@ async function changePool(context: Context, server: Server): Promise<Response> {
     if (spec.name !== known.spec.name) {
       throw new Fault('invalid_request', { message: 'A pool keeps its name.' });
     }
-    return directory.put(spec);
+    return directory.put(spec).catch(refuseOverCeiling);
   });
   return context.json(withoutSecrets(entry.spec));
 }
@@ -113,7 +113,7 @@ export function changeable(entry: Entry): Entry {
 }
 
 export function refuseOverCeiling(error: unknown): never {
-  if (error instanceof DirectoryFullError) {
+  if (error instanceof DirectoryFullError || error instanceof HostTakenError) {
     throw new Fault('invalid_request', { message: error.message });
   }
   throw error;

@@ -1,12 +1,34 @@
 /**
- * The proxy door: every path on a pool's host is the proxy's. A pool has no upstream yet in this
- * version, so a caller that passes is told so, and any other is told what the lock door would tell.
+ * The proxy door: every path on a pool's host is the proxy's. It checks the caller, waits for a
+ * slot as the lock door does, and hands the request on. Whatever it answers by itself says so in
+ * `x-nthpool-error`; a forwarded answer never has that header.
  */
+import { CEILINGS } from '../ceilings.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { Granted } from '../scheduler/verdict.ts';
+import { handshake } from '../upstream/forward/handshake.ts';
+import type { Target } from '../upstream/target.ts';
 import { Call } from './call.ts';
-import type { Caller } from './callers.ts';
+import type { Passed } from './callers.ts';
 import { Callers } from './callers.ts';
+import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
+import { poolHeaders, refusalAnswer, withRetry } from './pool_headers.ts';
+import { Proxied } from './proxied.ts';
+import type { BodyFraming } from './request_head.ts';
+import { requestHead } from './request_head.ts';
 import type { Peer, Server } from './server.ts';
+import { Upgraded } from './upgraded.ts';
+import { waitOf } from './wait.ts';
+
+const LOGGED_PATH_MAX = 1024;
+const LENGTH = /^\d{1,15}$/;
+
+/** A call that may pass. */
+interface Admitted {
+  readonly call: Call;
+  readonly caller: Passed;
+}
 
 export class ProxyDoor {
   readonly #server: Server;
@@ -17,16 +39,176 @@ export class ProxyDoor {
     this.#callers = new Callers(server);
   }
 
-  /** @param target path and query exactly as they were sent. */
-  async answer(request: Request, peer: Peer, where: { pool: string; target: string }) {
+  /** @param where.target path and query exactly as they were sent. */
+  async answer(
+    request: Request,
+    peer: Peer,
+    where: { pool: string; target: string },
+  ): Promise<Response> {
     const call = new Call(this.#server, { request, peer, door: 'proxy', ...where });
-    return answerTo(await this.#callers.check(call));
+    const checked = this.#callers.check(call);
+    const caller = checked instanceof Promise ? await checked : checked;
+    if (caller.kind === 'pass') return this.#admit({ call, caller });
+    const { code, parts } = caller;
+    return faultAnswer(code, { ...parts, headers: { 'x-nthpool-error': code } });
+  }
+
+  async #admit(admitted: Admitted): Promise<Response> {
+    const { scheduler, forwarding } = this.#server;
+    const { call, caller: { entry, keyId, hasNonce } } = admitted;
+    const { headers } = call;
+    const target = forwarding.targetOf(entry.spec);
+    if (target === null) return this.#turnAway(admitted, 'no_upstream');
+    if (isUpgrade(headers) && (!isWebSocket(call.request) || forwarding.upgrade === null)) {
+      return this.#turnAway(admitted, 'upgrade_unsupported');
+    }
+    const framing = framingOf(headers);
+    if (framing === null) {
+      const message = 'Only chunked is taken as a transfer coding.';
+      return this.#turnAway(admitted, 'invalid_request', { message });
+    }
+    const wait = waitOf(headers, undefined, entry.spec.queue.timeoutMs);
+    if (wait.kind === 'bad') {
+      return this.#turnAway(admitted, 'invalid_request', { message: wait.reason });
+    }
+    const looked = target.credentials.look(scheduler.clock.nowMs());
+    if (looked.kind === 'cooling') return this.#refuseCooling(admitted, looked.untilMs);
+    // The one thing that forwarding waits for the store for: a nonce must not come twice.
+    if (hasNonce && !await scheduler.journal.isKept()) {
+      return this.#turnAway(admitted, 'storage_unavailable');
+    }
+    const verdict = await scheduler.acquire(entry.pool, {
+      door: 'proxy',
+      waitMs: wait.waitMs,
+      slots: 1,
+      tokens: 0,
+      holder: null,
+      keyId,
+      address: call.address.text,
+      signal: () => call.request.signal,
+    });
+    if (verdict.kind === 'refused') {
+      return refusalAnswer(verdict, { 'x-nthpool-error': verdict.code });
+    }
+    try {
+      return await this.#forward(admitted, verdict, { target, framing });
+    } catch (error) {
+      scheduler.release(entry.pool, verdict.lease.slotId, { kind: 'unknown' });
+      throw error;
+    }
+  }
+
+  async #forward(
+    admitted: Admitted,
+    granted: Granted,
+    { target, framing: body }: { target: Target; framing: BodyFraming },
+  ): Promise<Response> {
+    const { call, caller: { entry, carriers } } = admitted;
+    const { request, peer, target: path } = call;
+    const { scheduler, access } = this.#server;
+    const choice = target.credentials.choose(scheduler.clock.nowMs());
+    if (choice.kind === 'cooling') {
+      scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
+      return this.#refuseCooling(admitted, choice.untilMs);
+    }
+    const address = call.address.text;
+    const { credential } = choice;
+    const shake = isUpgrade(request.headers) ? handshake() : null;
+    const head = requestHead({
+      method: request.method,
+      path,
+      headers: request.headers,
+      host: request.headers.get('host') ?? target.host,
+      target,
+      credential,
+      carriers,
+      body,
+      peer: {
+        address: peer.remoteAddr.hostname ?? null,
+        isTls: request.url.startsWith('https:'),
+        isTrusted: access.addresses.isTrusted(peer),
+      },
+      ...(shake === null ? {} : { upgrade: shake.lines }),
+    });
+    if (head.length > CEILINGS.headBytes) {
+      scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
+      return this.#turnAway(admitted, 'head_too_large');
+    }
+    const query = path.indexOf('?');
+    const proxied = new Proxied(this.#server, {
+      entry,
+      granted,
+      target,
+      credential,
+      request,
+      path: (query < 0 ? path : path.slice(0, query)).slice(0, LOGGED_PATH_MAX),
+      address,
+      call: {
+        origin: target.origin,
+        method: request.method,
+        head,
+        body: isEmpty(body) ? null : await bodyOf(call),
+        bodyBytes: body.kind === 'length' ? body.bytes : null,
+        isUpgrade: shake !== null,
+        limits: target.spec,
+      },
+    });
+    return shake === null ? proxied.answer() : new Upgraded(this.#server, proxied).answer(shake);
+  }
+
+  /** Refuses a caller that is known: with the pool's headers, and a row in the log. */
+  #turnAway(
+    { call, caller: { entry, keyId } }: Admitted,
+    code: ErrorCode,
+    parts: FaultParts & { reason?: string } = {},
+  ): Response {
+    const { reason, ...rest } = parts;
+    const why = reason === undefined ? {} : { reason };
+    const attempt = this.#callers.note(call, entry, { code, keyId, ...why });
+    const gauge = entry.pool.gauge(this.#server.scheduler.clock.nowMs());
+    const headers = { ...poolHeaders(gauge, 0, attempt), 'x-nthpool-error': code };
+    return faultAnswer(code, { ...rest, headers: { ...rest.headers, ...headers } });
+  }
+
+  /** All credentials are put aside: the caller may come back when the first is not. */
+  #refuseCooling(admitted: Admitted, untilMs: number): Response {
+    const retryAfterMs = Math.max(1, Math.ceil(untilMs - this.#server.scheduler.clock.nowMs()));
+    const message = 'The upstream has refused every credential of this pool lately.';
+    const parts = withRetry(retryAfterMs, { message, more: { reason: 'credentials' } });
+    return this.#turnAway(admitted, 'too_many_requests', { ...parts, reason: 'credentials' });
   }
 }
 
-function answerTo(caller: Caller): Response {
-  const { code, parts } = caller.kind === 'fail'
-    ? caller
-    : { code: 'no_upstream', parts: {} } as const;
-  return faultAnswer(code, { ...parts, headers: { 'x-nthpool-error': code } });
+const NO_BODY: BodyFraming = { kind: 'none' };
+const CHUNKED: BodyFraming = { kind: 'chunked' };
+
+/** How the caller's body is framed; null where it is in a way that cannot be passed on. */
+function framingOf(headers: Headers): BodyFraming | null {
+  const coding = headers.get('transfer-encoding');
+  if (coding !== null) return coding.trim().toLowerCase() === 'chunked' ? CHUNKED : null;
+  const length = headers.get('content-length');
+  if (length === null) return NO_BODY;
+  // Lines that repeat the same length came joined.
+  const [first = ''] = length.split(',', 1);
+  return LENGTH.test(first) ? { kind: 'length', bytes: Number(first) } : null;
+}
+
+function isWebSocket({ method, headers }: Request): boolean {
+  return method === 'GET' && headers.get('upgrade')?.toLowerCase() === 'websocket';
+}
+
+function isUpgrade(headers: Headers): boolean {
+  if (headers.get('upgrade') === null) return false;
+  return /\bupgrade\b/i.test(headers.get('connection') ?? '');
+}
+
+function isEmpty(body: BodyFraming): boolean {
+  return body.kind === 'none' || (body.kind === 'length' && body.bytes === 0);
+}
+
+/** The body as it comes, or again where a policy has read it. */
+async function bodyOf({ request, bodyRead }: Call): Promise<ReadableStream<Uint8Array> | null> {
+  if (bodyRead === null) return request.body;
+  const read = await bodyRead;
+  return read.kind === 'bytes' ? new Response(read.bytes as BodyInit).body : null;
 }

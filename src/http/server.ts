@@ -8,6 +8,7 @@ import type { Directory } from '../scheduler/directory.ts';
 import type { GovernorKeeper } from '../scheduler/governor_keeper.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
+import type { Forwarding } from './forwarding.ts';
 
 export interface Server {
   readonly scheduler: Scheduler;
@@ -15,6 +16,7 @@ export interface Server {
   readonly governors: GovernorKeeper;
   readonly store: Store;
   readonly deadlines: Deadlines;
+  readonly forwarding: Forwarding;
   /** Who may call. */
   readonly access: Access;
   /** Lower-case hex SHA-256 of the admin token. */

@@ -3,12 +3,16 @@
  * by `ref`, never by their slotId, which is the holder's alone.
  */
 import type { Context } from 'hono';
+import type { Pool } from '../core/pool.ts';
 import { entryOf } from './admin_body.ts';
 import { Fault } from './fault.ts';
 import { governorStatus } from './governor.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
 import { instant } from './server.ts';
+
+/** No byte for so long, and a proxied request is shown as stalled. */
+const STALLED_MS = 2000;
 
 export const statusRoutes: readonly Route[] = [
   { method: 'GET', path: '/admin/api/pools/:pool/status', access: 'admin', answer: showStatus },
@@ -23,8 +27,10 @@ export const statusRoutes: readonly Route[] = [
 ];
 
 function showStatus(context: Context, server: Server): Response {
-  const { pool } = entryOf(context, server);
-  const { nowMs, shiftMs } = instant(server);
+  const { pool, spec } = entryOf(context, server);
+  const now = instant(server);
+  const { nowMs, shiftMs } = now;
+  const target = server.forwarding.targetOf(spec);
   const opening = pool.opening(nowMs, 0, pool.queue.length);
   const untilMs = opening.kind === 'shut' ? opening.atMs + shiftMs : Infinity;
   return context.json({
@@ -38,7 +44,21 @@ function showStatus(context: Context, server: Server): Response {
     queued: pool.queue.length,
     oldestWaitMs: nowMs - (pool.queue.head?.joinedAtMs ?? nowMs),
     oldestHeldMs: oldestMs(nowMs, [...pool.leases.values()].map((lease) => lease.grantedAtMs)),
+    proxied: proxiedStatus(pool, server),
+    credentials: target === null ? [] : target.credentials.shown(now),
   });
+}
+
+/** Proxied requests under way, and how many of them have not moved a byte for a while. */
+function proxiedStatus({ name }: Pool, { forwarding }: Server): Record<string, number> {
+  const nowMs = forwarding.nowMs();
+  const quietMs = [...forwarding.underWay.values()].filter(({ pool }) => pool === name)
+    .map(({ quietSinceMs }) => nowMs - quietSinceMs);
+  return {
+    underWay: quietMs.length,
+    stalled: quietMs.filter((ms) => ms >= STALLED_MS).length,
+    longestQuietMs: Math.max(0, ...quietMs),
+  };
 }
 
 function oldestMs(nowMs: number, sinceMs: readonly number[]): number {
@@ -70,6 +90,7 @@ function takeBack(context: Context, server: Server): Response {
   if (lease === undefined) {
     throw new Fault('not_found', { message: 'No held slot of this pool has this ref.' });
   }
+  server.forwarding.underWay.get(lease.slotId)?.end();
   server.scheduler.release(pool, lease.slotId, { kind: 'unknown' });
   return context.body(null, 204);
 }

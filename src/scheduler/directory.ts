@@ -22,6 +22,11 @@ export interface Entry {
   readonly isManaged: boolean;
 }
 
+/** Another pool has this host already. */
+export class HostTakenError extends Error {
+  override name = 'HostTakenError';
+}
+
 export class DirectoryFullError extends Error {
   override name = 'DirectoryFullError';
 }
@@ -31,6 +36,9 @@ export class Directory {
   readonly #scheduler: Scheduler;
   readonly #vault: Vault | null;
   readonly #entries = new Map<string, Entry>();
+  readonly #hosts = new Map<string, string>();
+  /** The pools of the hosts that upstream settings name, in lower case. */
+  readonly hosts: ReadonlyMap<string, string> = this.#hosts;
   #last: Promise<unknown> = Promise.resolve();
 
   /** @param vault seals the pools' secrets; without one a pool with secrets is refused. */
@@ -58,6 +66,7 @@ export class Directory {
       );
       const { createdAt, isManaged } = row;
       this.#entries.set(row.name, { spec, pool, keys, createdAt, isManaged });
+      this.#setHosts(spec);
       if (row.pause !== null) this.#pause(pool, pauseOf(row.pause));
     }
   }
@@ -83,6 +92,10 @@ export class Directory {
     if (known === undefined && this.#entries.size >= CEILINGS.pools) {
       throw new DirectoryFullError(`A server holds at most ${CEILINGS.pools} pools.`);
     }
+    for (const host of spec.upstream?.hosts ?? []) {
+      const owner = this.#hosts.get(host) ?? spec.name;
+      if (owner !== spec.name) throw new HostTakenError(`${host} is another pool's host.`);
+    }
     const createdAt = known?.createdAt ?? this.#epochMs();
     await this.#store.savePool(this.#row(spec, { createdAt, isManaged }));
     return this.#apply(spec, { keys: known?.keys ?? new KeyRing(), createdAt, isManaged });
@@ -92,6 +105,7 @@ export class Directory {
   async remove(entry: Entry): Promise<void> {
     await this.#store.removePool(entry.spec.name);
     this.#entries.delete(entry.spec.name);
+    this.#setHosts(entry.spec, []);
     this.#scheduler.turn((nowMs, bouncer) => bouncer.remove(nowMs, entry.spec.name));
     await this.#scheduler.journal.settled();
   }
@@ -136,7 +150,13 @@ export class Directory {
   ): Entry {
     const entry = { spec, pool: this.#poolOf(spec), ...rest };
     this.#entries.set(spec.name, entry);
+    this.#setHosts(spec);
     return entry;
+  }
+
+  #setHosts({ name, upstream }: PoolSpec, hosts = upstream?.hosts ?? []): void {
+    for (const [host, owner] of this.#hosts) if (owner === name) this.#hosts.delete(host);
+    for (const host of hosts) this.#hosts.set(host, name);
   }
 
   /** The core's pool with these settings, new or changed. */

@@ -6,7 +6,7 @@
 import { Bouncer } from '../core/bouncer.ts';
 import type { Renewal } from '../core/bouncer.ts';
 import type { Settlement } from '../core/moves.ts';
-import type { Lease } from '../core/lease.ts';
+import type { Door, Lease } from '../core/lease.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Pool } from '../core/pool.ts';
 import type { Waiter } from '../core/queue.ts';
@@ -122,7 +122,7 @@ export class Scheduler {
   acquire(pool: Pool, request: Request): Promise<Verdict> {
     return this.turn((nowMs) => {
       const attempt = { ...request, attempt: this.#attempts.next(nowMs).toString(36) };
-      const code = this.#closedWith();
+      const code = this.#closedWith(attempt.door);
       if (code !== null) return Promise.resolve(this.#refuse(pool, attempt, { code, queuedMs: 0 }));
       const admission = this.#bouncer.acquire(nowMs, pool, attempt);
       switch (admission.kind) {
@@ -195,10 +195,10 @@ export class Scheduler {
     }
   }
 
-  /** Why nobody is admitted now, if so. */
-  #closedWith(): ErrorCode | null {
+  /** Why nobody is admitted by this door now, if so. Proxied slots never wait for the store. */
+  #closedWith(door: Door): ErrorCode | null {
     if (this.#isDraining) return 'shutting_down';
-    return this.journal.isFailing ? 'storage_unavailable' : null;
+    return door === 'lock' && this.journal.isFailing ? 'storage_unavailable' : null;
   }
 
   /** Refuses for a reason that is not the pool's. */
@@ -243,7 +243,8 @@ export class Scheduler {
       return tell(this.#teller.grant(attempt, { ...admission, queuedMs, hasWaited: true }));
     }
     const refused = refusedBy(admission, { attempt: attempt.attempt, queuedMs });
-    const isUnavailable = admission.kind === 'timed_out' && this.journal.isFailing;
+    const isUnavailable = admission.kind === 'timed_out' && this.journal.isFailing &&
+      attempt.door === 'lock';
     const code = isUnavailable ? 'storage_unavailable' : refused.code;
     tell(this.#teller.refuse(waiter.pool, attempt, { ...refused, code }));
   }

@@ -2,6 +2,8 @@
  * A whole server in the process of the test, on a store in memory, with a clock that stands still
  * until it is moved and a network that the test plays.
  */
+import { Forwarding } from '../../src/http/forwarding.ts';
+import { DialError } from '../../src/upstream/forward/line.ts';
 import { openAccess } from '../../src/access/access.ts';
 import { freshKey, hashOf, keyRow } from '../../src/access/keys.ts';
 import type { AddressSettings } from '../../src/access/peer_address.ts';
@@ -121,6 +123,10 @@ export class World {
     const access = openAccess({ fetch: noNetwork, ...options, clock, keepNonce });
     access.nonces.restore(await store.readNonces());
     const server: Server = {
+      forwarding: new Forwarding({
+        dial: () => Promise.reject(new DialError('refused')),
+        nowMs: () => clock.nowMs(),
+      }),
       access,
       scheduler,
       directory,

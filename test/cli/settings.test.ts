@@ -47,6 +47,16 @@ const values: Record<Name, { right: [text: string, value: unknown][]; wrong: str
     right: [['Example.com', 'Example.com'], ['localhost', 'localhost'], ['a-b.c', 'a-b.c']],
     wrong: ['', '.', '.com', 'a..b', '-a', 'a-', 'a_b', 'a b', 'x'.repeat(254), 'example.com:80'],
   },
+  poolListen: {
+    right: [
+      ['a=127.0.0.1:80', [{ pool: 'a', host: '127.0.0.1', port: 80 }]],
+      ['a=[::1]:1, b-c=x:0', [
+        { pool: 'a', host: '::1', port: 1 },
+        { pool: 'b-c', host: 'x', port: 0 },
+      ]],
+    ],
+    wrong: ['', 'a', 'a=b', 'A=b:1', 'a=b:70000', 'a=b:1,', '=b:1'],
+  },
   config: { right: [['pools.json', 'pools.json']], wrong: [''] },
   trustedProxies: {
     right: [['10.0.0.0/8', ['10.0.0.0/8']], ['::1, 10.0.0.1', ['::1', '10.0.0.1']]],

@@ -2,6 +2,8 @@
  * A whole server in the process of the test: the app, a scheduler on a manual clock and the store
  * in memory. A request's path goes in as it is written, as the runtime hands it over.
  */
+import { Forwarding } from '../../src/http/forwarding.ts';
+import { DialError } from '../../src/upstream/forward/line.ts';
 import { openAccess } from '../../src/access/access.ts';
 import { hashOf } from '../../src/access/keys.ts';
 import { Vault } from '../../src/access/vault.ts';
@@ -80,6 +82,10 @@ export class Door {
         keepNonce: (row) => scheduler.journal.keepNonce(row),
         clientIpHeader: 'x-forwarded-for',
         fetch: () => Promise.reject(new Error('no network in tests')),
+      }),
+      forwarding: new Forwarding({
+        dial: () => Promise.reject(new DialError('refused')),
+        nowMs: () => clock.nowMs(),
       }),
       scheduler,
       directory,

@@ -30,7 +30,8 @@ export function checkWaits(
     claim(untilMs > line.nowMs, 'a wait ends with its budget', call.label);
   }
   const head = pool.queue.head;
-  if (head === null || scheduler.journal.isFailing || scheduler.isDraining) return;
+  if (head === null || scheduler.isDraining) return;
+  if (scheduler.journal.isFailing && head.ask.door === 'lock') return;
   const isServable = line.isOpen && pool.fits(head.ask.slots);
   claim(!isServable, 'nobody waits while its slots are free', {
     pool: pool.name,

@@ -135,7 +135,8 @@ export class World {
     const budgetMs = Math.min(waitMs, pool.settings.queue.timeoutMs);
     const sentAtMs = machine.nowMs;
     const call = this.oracle.calls.begin({ poolName, pool, slots, sentAtMs, budgetMs });
-    const isFailing = scheduler.journal.isFailing;
+    // Proxied slots are in memory alone, and go on.
+    const isFailing = scheduler.journal.isFailing && ask.door !== 'proxy';
     scheduler.acquire(pool, {
       door: ask.door ?? 'lock',
       waitMs,

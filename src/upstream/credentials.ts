@@ -1,0 +1,102 @@
+/**
+ * The managed credentials of one upstream: which one the next request carries, and which are put
+ * aside for a while. Values live in here and in the pool's settings alone; what is shown of a
+ * credential has none.
+ */
+export interface CredentialSpec {
+  readonly name: string;
+  /** The header that carries it, in lower case. */
+  readonly header: string;
+  readonly value: string;
+}
+
+export interface Credential extends CredentialSpec {
+  /** Order of use: the lowest was used least recently. */
+  usedAs: number;
+  coolsUntilMs: number;
+  /** The status for which it was put aside; null where it was not. */
+  status: number | null;
+}
+
+export type Choice =
+  | { readonly kind: 'chosen'; readonly credential: Credential | null }
+  | { readonly kind: 'cooling'; readonly untilMs: number };
+
+const REFUSED_MS = 60_000;
+/** After a 429 that does not say for how long. */
+const THROTTLED_MS = 1000;
+const NONE: Choice = { kind: 'chosen', credential: null };
+
+export class Credentials {
+  readonly #all: readonly Credential[];
+  #uses = 0;
+
+  /** @param before those of the same upstream until now: who is known keeps its state. */
+  constructor(specs: readonly CredentialSpec[], before: Credentials | null = null) {
+    const known = before === null ? [] : before.#all;
+    this.#all = specs.map((spec) => {
+      const same = known.find(({ name, value }) => name === spec.name && value === spec.value);
+      return { usedAs: 0, coolsUntilMs: 0, status: null, ...same, ...spec };
+    });
+    this.#uses = before === null ? 0 : before.#uses;
+  }
+
+  /** Whether a request could be sent now, without choosing. */
+  look(nowMs: number): Choice {
+    const [first] = this.#all;
+    if (first === undefined) return NONE;
+    let chosen: Credential | null = null;
+    let untilMs = Infinity;
+    for (const credential of this.#all) {
+      if (credential.coolsUntilMs > nowMs) untilMs = Math.min(untilMs, credential.coolsUntilMs);
+      else if (chosen === null || credential.usedAs < chosen.usedAs) chosen = credential;
+    }
+    return chosen === null ? { kind: 'cooling', untilMs } : { kind: 'chosen', credential: chosen };
+  }
+
+  /** The credential for a request that is sent now. */
+  choose(nowMs: number): Choice {
+    const choice = this.look(nowMs);
+    if (choice.kind === 'chosen' && choice.credential !== null) {
+      choice.credential.usedAs = ++this.#uses;
+    }
+    return choice;
+  }
+
+  /** What the upstream answered to a request that carried it. */
+  observe(credential: Credential, answer: CredentialAnswer): void {
+    const { status, retryAfterMs, nowMs } = answer;
+    const isRefused = status === 401 || status === 403;
+    if (!isRefused && status !== 429) return;
+    const coolMs = isRefused ? REFUSED_MS : retryAfterMs ?? THROTTLED_MS;
+    credential.coolsUntilMs = Math.max(credential.coolsUntilMs, nowMs + coolMs);
+    credential.status = status;
+  }
+
+  /** What administrators see, without values. Instants are shifted to epoch ms. */
+  shown({ nowMs, shiftMs }: { nowMs: number; shiftMs: number }): CredentialState[] {
+    return this.#all.map(({ name, header, coolsUntilMs, status }) => {
+      const isCooling = coolsUntilMs > nowMs;
+      return {
+        name,
+        header,
+        coolingUntil: isCooling ? coolsUntilMs + shiftMs : null,
+        coolingFor: isCooling ? status : null,
+      };
+    });
+  }
+}
+
+export interface CredentialAnswer {
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+  readonly nowMs: number;
+}
+
+export interface CredentialState {
+  readonly name: string;
+  readonly header: string;
+  readonly coolingUntil: number | null;
+  /** The status that put it aside. */
+  readonly coolingFor: number | null;
+}

@@ -1,0 +1,111 @@
+/**
+ * The idle connections to all upstreams, the last used first. A connection comes here only after
+ * its answer ended cleanly, and one that the upstream has closed meanwhile is never handed out.
+ */
+import { Connection } from './connection.ts';
+import type { Address, Dial, Line, Origin } from './line.ts';
+
+const IDLE_MS_MAX = 30_000;
+/** Idle for longer than this, a hang-up may wait in the event loop: it gets a turn first. */
+const FRESH_MS = 20;
+const IDLE_PER_ORIGIN_MAX = 512;
+
+/** The upstream is this very server. */
+export class LoopError extends Error {
+  override name = 'LoopError';
+}
+
+export interface ConnectionsOptions {
+  readonly dial: Dial;
+  /** Ms on any monotonic clock. */
+  readonly nowMs: () => number;
+  /** Whether a line leads to one of this server's own listeners. */
+  readonly isOwn?: (remote: Address, local: Address | null) => boolean;
+}
+
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #idle = new Map<string, Connection[]>();
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** An idle connection, at once; null where there is none that is sure to be open. */
+  takeFresh(origin: Origin): Connection | null {
+    const idle = this.#idle.get(nameOf(origin));
+    const last = idle?.at(-1);
+    if (last === undefined || this.#options.nowMs() - last.idleSinceMs > FRESH_MS) return null;
+    idle?.pop();
+    return last;
+  }
+
+  /** An idle connection that is still open, or a new one. @throws DialError, LoopError */
+  async take(origin: Origin): Promise<Connection> {
+    const name = nameOf(origin);
+    const idle = this.#idle.get(name) ?? [];
+    if (idle.length > 0) await pass();
+    for (;;) {
+      const connection = idle.pop();
+      if (connection === undefined) break;
+      if (!connection.isOpen) continue;
+      const idleMs = this.#options.nowMs() - connection.idleSinceMs;
+      if (idleMs < Math.min(IDLE_MS_MAX, connection.idleMsMax)) return connection;
+      connection.close();
+    }
+    const line = await this.#options.dial(origin);
+    if (this.#isLoop(line)) {
+      line.close();
+      throw new LoopError();
+    }
+    return new Connection(line, name);
+  }
+
+  /** Takes a connection back whose answer has ended cleanly. */
+  give(connection: Connection): void {
+    const { name } = connection;
+    let idle = this.#idle.get(name);
+    if (idle === undefined) this.#idle.set(name, idle = []);
+    connection.idleSinceMs = this.#options.nowMs();
+    idle.push(connection);
+    if (idle.length > IDLE_PER_ORIGIN_MAX) idle.shift()?.close();
+    const since = connection.idleSinceMs;
+    // An answer that nobody asked for, or the end: either way it is of no more use.
+    const drop = () => {
+      if (connection.idleSinceMs === since) this.#drop(connection);
+    };
+    connection.fill().then(drop, drop);
+  }
+
+  /** Closes those that have been idle for long; called now and then. */
+  sweep(): void {
+    const nowMs = this.#options.nowMs();
+    for (const [name, idle] of this.#idle) {
+      while (idle[0] !== undefined && nowMs - idle[0].idleSinceMs > IDLE_MS_MAX) {
+        idle.shift()?.close();
+      }
+      if (idle.length === 0) this.#idle.delete(name);
+    }
+  }
+
+  #drop(connection: Connection): void {
+    const idle = this.#idle.get(connection.name);
+    const at = idle?.indexOf(connection) ?? -1;
+    if (at < 0) return;
+    idle?.splice(at, 1);
+    connection.close();
+  }
+
+  #isLoop({ remote, local }: Line): boolean {
+    return remote !== null && (this.#options.isOwn?.(remote, local) ?? false);
+  }
+}
+
+export function nameOf({ hostname, port, isTls }: Origin): string {
+  return `${isTls ? 'tls' : 'tcp'} ${hostname} ${port}`;
+}
+
+/** Lets the event loop look at all sockets once. */
+function pass(): Promise<void> {
+  return new Promise((done) => setImmediate(done));
+}

@@ -1,0 +1,276 @@
+/**
+ * One request sent to an upstream, at most once, and its answer, read as it comes. Both bodies move
+ * only as fast as the slower side takes them. Whatever ends an exchange early closes its
+ * connection; only one that ended cleanly on both sides gives it back.
+ */
+import { Chunks } from './chunks.ts';
+import type { Connection } from './connection.ts';
+import type { Connections } from './connections.ts';
+import type { Cut } from './forward_error.ts';
+import { cutError, failureOf, ForwardError } from './forward_error.ts';
+import type { Framing } from './framing.ts';
+import { framingOf, isKept } from './framing.ts';
+import type { Guard, Watched } from './guard.ts';
+import type { AnswerHead } from './head.ts';
+import { HeadEnd, latin1Bytes, listOf, MalformedError, readHead } from './head.ts';
+import type { Origin } from './line.ts';
+import { Upload } from './upload.ts';
+
+export interface Call {
+  readonly origin: Origin;
+  readonly method: string;
+  /** The request's head with its blank line, in Latin-1 characters. */
+  readonly head: string;
+  readonly body: ReadableStream<Uint8Array> | null;
+  /** Bytes that the body has; null: sent in chunks. */
+  readonly bodyBytes: number | null;
+  readonly isUpgrade?: boolean;
+  readonly limits: Limits;
+  /** Called once where the exchange is still under way after a moment. */
+  readonly lingers?: () => void;
+  /** Called where the exchange was ended before its end, even while nobody reads the answer. */
+  readonly wasCut?: (cut: Cut) => void;
+}
+
+export interface Limits {
+  readonly connectTimeoutMs: number;
+  readonly stallTimeoutMs: number;
+  readonly requestTimeoutMs: number | null;
+}
+
+export interface Means {
+  readonly connections: Connections;
+  readonly guard: Guard;
+  readonly nowMs: () => number;
+}
+
+const INTERIM_MAX = 32;
+
+export class Exchange implements Watched {
+  readonly #call: Call;
+  readonly #means: Means;
+  readonly startedAtMs: number;
+  #connection: Connection | null = null;
+  #upload: Upload | null = null;
+  #head: AnswerHead | null = null;
+  #framing: Framing = { kind: 'none' };
+  #left = 0;
+  #chunks: Chunks | null = null;
+  #cut: Cut | null = null;
+  #failure: ForwardError | null = null;
+  #isOver = false;
+  #tellCut: ((cut: Cut) => void) | null = null;
+  #hasLingered = false;
+  #hasMoved = true;
+  /** Since when no byte has moved, to within the guard's sweep. */
+  quietSinceMs: number;
+  bytesOut = 0;
+
+  constructor(call: Call, means: Means) {
+    this.#call = call;
+    this.#means = means;
+    this.startedAtMs = this.quietSinceMs = means.nowMs();
+  }
+
+  get bytesIn(): number {
+    return this.#upload?.bytes ?? 0;
+  }
+
+  /** Sends the request, and resolves with the final answer's head. @throws ForwardError */
+  async answer(): Promise<AnswerHead> {
+    this.#means.guard.add(this);
+    try {
+      const { origin, head, body, bodyBytes } = this.#call;
+      const connection = this.#means.connections.takeFresh(origin) ?? await this.#take(origin);
+      this.#connection = connection;
+      if (this.#cut !== null) throw cutError(this.#cut);
+      await connection.write(latin1Bytes(head));
+      if (body !== null) {
+        this.#upload = new Upload(body, bodyBytes, {
+          moved: () => this.#hasMoved = true,
+          sourceFailed: () => this.abort('gone'),
+        });
+        void this.#upload.run(connection);
+      }
+      return await this.#readAnswer(connection);
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  /** Whether all of the body was read with the head, so that it can be had at once. */
+  get isWhole(): boolean {
+    const { kind } = this.#framing;
+    if (kind === 'none') return true;
+    return kind === 'length' && (this.#connection?.ahead.length ?? 0) >= this.#left;
+  }
+
+  /** Whether nothing of the body is left to be read. */
+  get isEnded(): boolean {
+    return this.#isOver && this.#cut === null && this.#failure === null;
+  }
+
+  /** The next piece of the body; null at its end. @throws ForwardError */
+  async next(): Promise<Uint8Array | null> {
+    const connection = this.#connection;
+    if (this.#isOver || connection === null) {
+      if (this.#cut !== null) throw cutError(this.#cut);
+      if (this.#failure !== null) throw this.#failure;
+      return null;
+    }
+    try {
+      const piece = await this.#piece(connection);
+      if (this.#cut !== null) throw cutError(this.#cut);
+      this.#hasMoved = true;
+      if (piece !== null) this.bytesOut += piece.length;
+      if (piece === null || this.#left === 0) this.#end(connection);
+      return piece;
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  /** Ends the exchange now: the connection is closed, and who waits for it hears so. */
+  abort(cut: Cut): void {
+    if (this.#isOver) return;
+    this.#cut = cut;
+    this.#stop();
+    this.#tellCut?.(cut);
+    this.#call.wasCut?.(cut);
+  }
+
+  /** The connection of an answered upgrade, now the caller's to close. */
+  detach(): Connection | null {
+    const connection = this.#connection;
+    this.#connection = null;
+    this.#isOver = true;
+    this.#means.guard.remove(this);
+    return connection;
+  }
+
+  look(nowMs: number): void {
+    const { limits, lingers } = this.#call;
+    if (!this.#hasLingered) {
+      this.#hasLingered = true;
+      lingers?.();
+    }
+    if (this.#hasMoved) {
+      this.#hasMoved = false;
+      this.quietSinceMs = nowMs;
+    }
+    const ageMs = nowMs - this.startedAtMs;
+    if (limits.requestTimeoutMs !== null && ageMs >= limits.requestTimeoutMs) this.abort('overdue');
+    else if (this.#connection === null) {
+      if (ageMs >= limits.connectTimeoutMs) this.abort('connect');
+    } else if (nowMs - this.quietSinceMs >= limits.stallTimeoutMs) this.abort('stall');
+  }
+
+  async #take(origin: Origin): Promise<Connection> {
+    const taken = this.#means.connections.take(origin);
+    const cut = new Promise<Cut>((told) => this.#tellCut = told);
+    const first = await Promise.race([taken, cut]);
+    this.#tellCut = null;
+    if (typeof first !== 'string') return first;
+    taken.then((connection) => connection.close(), () => {});
+    throw cutError(first);
+  }
+
+  async #readAnswer(connection: Connection): Promise<AnswerHead> {
+    for (let interim = 0; interim < INTERIM_MAX; interim++) {
+      const head = await this.#readHead(connection);
+      this.#hasMoved = true;
+      const isSwitch = head.status === 101;
+      if (isSwitch && this.#call.isUpgrade !== true) throw new MalformedError('an upgrade');
+      if (head.status < 200 && !isSwitch) continue;
+      this.#head = head;
+      const framing = framingOf(head, this.#call.method);
+      this.#framing = framing;
+      this.#left = framing.kind === 'length' ? framing.bytes : framing.kind === 'none' ? 0 : -1;
+      if (framing.kind === 'chunked') this.#chunks = new Chunks();
+      if (framing.kind === 'none' && !isSwitch) this.#end(connection);
+      return head;
+    }
+    throw new MalformedError('interim answers without end');
+  }
+
+  async #readHead(connection: Connection): Promise<AnswerHead> {
+    const headEnd = new HeadEnd();
+    for (;;) {
+      const { ahead } = connection;
+      const end = headEnd.find(ahead);
+      if (end >= 0) {
+        const head = readHead(ahead.subarray(0, end));
+        connection.take(end);
+        return head;
+      }
+      if (!await connection.fill()) throw new ForwardError('upstream_unreachable', HUNG_UP);
+    }
+  }
+
+  async #piece(connection: Connection): Promise<Uint8Array | null> {
+    switch (this.#framing.kind) {
+      case 'length': {
+        const piece = await connection.piece(this.#left);
+        if (piece === null) throw new MalformedError('a body shorter than its length');
+        this.#left -= piece.length;
+        return piece;
+      }
+      case 'chunked':
+        return await this.#chunkedPiece(connection, this.#chunks as Chunks);
+      case 'close':
+        return await connection.piece(Infinity);
+      default:
+        return null;
+    }
+  }
+
+  async #chunkedPiece(connection: Connection, chunks: Chunks): Promise<Uint8Array | null> {
+    for (;;) {
+      const { ahead } = connection;
+      if (ahead.length > 0) {
+        const { taken, content } = chunks.take(ahead);
+        const piece = content?.slice() ?? null;
+        connection.take(taken);
+        if (chunks.isDone) this.#left = 0;
+        if (piece !== null || chunks.isDone) return piece;
+      }
+      if (!await connection.fill()) throw new MalformedError('chunks that break off');
+    }
+  }
+
+  /** The answer's end, as it was framed: the connection may serve again, or is closed. */
+  #end(connection: Connection): void {
+    if (this.#isOver) return;
+    const isSent = this.#upload?.isSent ?? true;
+    const isKeeping = isSent && connection.ahead.length === 0 && this.#head !== null &&
+      isKept(this.#head, this.#framing);
+    if (!isKeeping) return this.#stop();
+    this.#isOver = true;
+    this.#means.guard.remove(this);
+    this.#connection = null;
+    connection.idleMsMax = idleMsOf(this.#head as AnswerHead);
+    this.#means.connections.give(connection);
+  }
+
+  #stop(): void {
+    this.#isOver = true;
+    this.#means.guard.remove(this);
+    this.#upload?.stop();
+    this.#connection?.close();
+  }
+
+  /** Ends the exchange for what went wrong; where it was cut before, that is what went wrong. */
+  #fail(error: unknown): ForwardError {
+    this.#failure ??= this.#cut === null ? failureOf(error) : cutError(this.#cut);
+    this.#stop();
+    return this.#failure;
+  }
+}
+
+const HUNG_UP = 'The upstream closed the connection before it answered.';
+
+/** A second less than the upstream says that it keeps idle connections. */
+function idleMsOf(head: AnswerHead): number {
+  const timeout = listOf(head.headers, 'keep-alive').find((word) => /^timeout=\d{1,6}$/.test(word));
+  return timeout === undefined ? Infinity : Number(timeout.slice(8)) * 1000 - 1000;
+}

@@ -1,0 +1,58 @@
+/**
+ * Why an exchange failed, as an error code and a sentence for the caller. The sentence says which
+ * step failed and never names an address, a credential or a text of the upstream.
+ */
+import { LoopError } from './connections.ts';
+import { MalformedError } from './head.ts';
+import type { DialReason } from './line.ts';
+import { DialError } from './line.ts';
+
+export type ForwardCode = 'upstream_unreachable' | 'upstream_timeout' | 'loop_detected';
+
+/** Why an exchange was ended before its end: its caller went away, or a limit was reached. */
+export type Cut = 'gone' | 'connect' | 'stall' | 'overdue';
+
+export class ForwardError extends Error {
+  override name = 'ForwardError';
+  readonly code: ForwardCode;
+  readonly cut: Cut | null;
+
+  constructor(code: ForwardCode, message: string, cut: Cut | null = null) {
+    super(message);
+    this.code = code;
+    this.cut = cut;
+  }
+}
+
+const CUTS: Readonly<Record<Cut, string>> = {
+  gone: 'The caller went away.',
+  connect: 'The connection to the upstream was not made in time.',
+  stall: 'Nothing moved to or from the upstream for too long.',
+  overdue: 'The request took longer than the pool allows.',
+};
+
+const DIALS: Readonly<Record<DialReason, string>> = {
+  refused: 'The upstream refused the connection.',
+  dns: "The upstream's name could not be resolved.",
+  tls: 'No TLS connection to the upstream could be made.',
+  unreachable: 'The upstream could not be reached.',
+};
+
+export function cutError(cut: Cut): ForwardError {
+  return new ForwardError('upstream_timeout', CUTS[cut], cut);
+}
+
+export function failureOf(error: unknown): ForwardError {
+  if (error instanceof ForwardError) return error;
+  if (error instanceof LoopError) {
+    return new ForwardError('loop_detected', 'The upstream is this server itself.');
+  }
+  if (error instanceof DialError) {
+    return new ForwardError('upstream_unreachable', DIALS[error.reason]);
+  }
+  if (error instanceof MalformedError) {
+    const message = `The upstream's answer is not well-formed: ${error.message}.`;
+    return new ForwardError('upstream_unreachable', message);
+  }
+  return new ForwardError('upstream_unreachable', 'The connection to the upstream broke.');
+}

@@ -1,0 +1,47 @@
+/**
+ * Where the body of an answer ends: by its status and the request's method, by length, by chunks,
+ * or by the end of the connection. Anything that could be read in two ways is malformed.
+ */
+import type { AnswerHead } from './head.ts';
+import { listOf, MalformedError } from './head.ts';
+
+export type Framing =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'length'; readonly bytes: number }
+  | { readonly kind: 'chunked' }
+  /** The body ends with the connection. */
+  | { readonly kind: 'close' };
+
+const NONE: Framing = { kind: 'none' };
+const CHUNKED: Framing = { kind: 'chunked' };
+const CLOSE: Framing = { kind: 'close' };
+const LENGTH = /^\d{1,15}$/;
+
+export function framingOf(head: AnswerHead, method: string): Framing {
+  const { status, headers } = head;
+  const codings = listOf(headers, 'transfer-encoding');
+  const lengths = listOf(headers, 'content-length');
+  const [length] = lengths;
+  if (length !== undefined) {
+    if (!LENGTH.test(length)) throw new MalformedError('a bad content-length');
+    if (lengths.some((other) => other !== length)) throw new MalformedError('two content-lengths');
+  }
+  if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return NONE;
+  if (codings.length > 0) {
+    if (length !== undefined) throw new MalformedError('content-length with transfer-encoding');
+    if (codings.length > 1 || codings[0] !== 'chunked' || head.minor === 0) {
+      throw new MalformedError('a transfer-encoding other than chunked');
+    }
+    return CHUNKED;
+  }
+  if (length !== undefined) {
+    return length === '0' ? NONE : { kind: 'length', bytes: Number(length) };
+  }
+  return status === 205 ? NONE : CLOSE;
+}
+
+/** Whether the connection may carry another request, once this answer has ended as framed. */
+export function isKept(head: AnswerHead, framing: Framing): boolean {
+  if (head.minor === 0 || framing.kind === 'close') return false;
+  return !listOf(head.headers, 'connection').includes('close');
+}

@@ -1,0 +1,44 @@
+/**
+ * The one timer over all exchanges: ten times a second each is looked at for having stalled, taken
+ * too long, or lost its caller. A timer of its own for each would cost more than the exchange.
+ */
+const SWEEP_MS = 100;
+
+export interface Watched {
+  /** Looks whether something is due. */
+  look(nowMs: number): void;
+}
+
+export class Guard {
+  readonly #nowMs: () => number;
+  readonly #also: () => void;
+  readonly #watched = new Set<Watched>();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  /** @param also is done at each sweep, too. */
+  constructor(nowMs: () => number, also: () => void = () => {}) {
+    this.#nowMs = nowMs;
+    this.#also = also;
+  }
+
+  add(watched: Watched): void {
+    this.#watched.add(watched);
+    this.#timer ??= setTimeout(() => this.#sweep(), SWEEP_MS);
+  }
+
+  remove(watched: Watched): void {
+    this.#watched.delete(watched);
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #sweep(): void {
+    const nowMs = this.#nowMs();
+    this.#also();
+    for (const watched of this.#watched) watched.look(nowMs);
+    this.#timer = this.#watched.size > 0 ? setTimeout(() => this.#sweep(), SWEEP_MS) : null;
+  }
+}

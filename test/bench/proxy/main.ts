@@ -1,0 +1,76 @@
+/**
+ * `npm run bench:proxy`: small GETs and a body of 1 MiB through the proxy, beside nginx, HAProxy
+ * and a plain fetch proxy in the same run, one after another in each round. Needs wrk, nginx and
+ * haproxy (Debian packages) on the PATH. Options: --seconds N, --rounds N, --connections 1,16,64.
+ */
+import { parseArgs } from 'node:util';
+import { startAll, type Target } from './servers.ts';
+
+interface Run {
+  readonly rate: number;
+  readonly p99ms: number;
+}
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: {
+    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '3' },
+    connections: { type: 'string', default: '1,16,64' },
+  },
+});
+const folder = await Deno.makeTempDir({ dir: '.', prefix: 'data-bench-' });
+let targets: Target[] = [];
+try {
+  targets = await startAll(folder);
+  for (const [what, path] of [['small GET', '/'], ['1 MiB', '/mib']] as const) {
+    console.log(`\n${what}: requests/s (ratio to nginx), p99 ms (ratio)`);
+    for (const connections of values.connections.split(',').map(Number)) {
+      await compare(path, connections);
+    }
+  }
+} finally {
+  for (const target of targets) await target.end();
+  await Deno.remove(folder, { recursive: true });
+}
+
+async function compare(path: string, connections: number): Promise<void> {
+  const runs = new Map<string, Run[]>(targets.map(({ name }) => [name, []]));
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const target of targets) {
+      runs.get(target.name)?.push(await load(target, path, connections));
+    }
+  }
+  const of = (name: string, pick: (run: Run) => number) => median((runs.get(name) ?? []).map(pick));
+  const nginx = { rate: of('nginx', (run) => run.rate), p99ms: of('nginx', (run) => run.p99ms) };
+  const cells = targets.map(({ name }) => {
+    const rate = of(name, (run) => run.rate);
+    const p99ms = of(name, (run) => run.p99ms);
+    return `${name} ${rate.toFixed(0)} (${(rate / nginx.rate).toFixed(2)}), ` +
+      `${p99ms.toFixed(2)} (${(p99ms / nginx.p99ms).toFixed(2)})`;
+  });
+  console.log(`${String(connections).padStart(3)} connections | ${cells.join(' | ')}`);
+}
+
+async function load({ name, port }: Target, path: string, connections: number): Promise<Run> {
+  const { stdout } = await new Deno.Command('wrk', {
+    args: [
+      '-t1',
+      `-c${connections}`,
+      `-d${values.seconds}s`,
+      '--latency',
+      `http://127.0.0.1:${port}${path}`,
+    ],
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  const failed = /Non-2xx|Socket errors/.exec(text);
+  if (failed !== null) throw new Error(`${name}: ${text}`);
+  const [, rate = '0'] = /Requests\/sec:\s+([\d.]+)/.exec(text) ?? [];
+  const [, p99 = '0', unit = 'ms'] = /99%\s+([\d.]+)(us|ms|s)/.exec(text) ?? [];
+  const scale = { us: 0.001, ms: 1, s: 1000 }[unit] ?? 1;
+  return { rate: Number(rate), p99ms: Number(p99) * scale };
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
+}

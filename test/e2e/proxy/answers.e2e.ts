@@ -1,0 +1,215 @@
+/**
+ * Answers through the proxy byte for byte, fuzzed: heads, bodies, encodings, redirects, statuses
+ * without a body, and what is left out of them; large bodies and 100-continue.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answering, plain, RawCaller, RawUpstream } from './raw.ts';
+import { ProxyServer } from './server.ts';
+
+const server = new ProxyServer();
+const upstream = new RawUpstream(answering(plain()));
+const HOST = 'Host: echo.localhost\r\n';
+
+beforeAll(async () => {
+  await upstream.listen();
+  await server.start();
+  await server.pool('echo', upstream.port, {
+    limit: 4,
+    upstream: { url: `http://127.0.0.1:${upstream.port}/base/` },
+  });
+});
+afterAll(async () => {
+  upstream.close();
+  await server.end();
+});
+beforeEach(() => {
+  upstream.requests.length = 0;
+  upstream.play = answering(plain());
+});
+
+/** Sends a request as it is, and gives back what the upstream got and the caller received. */
+async function through(text: string, end: RegExp = /\r\n\r\nok$/) {
+  const caller = new RawCaller(server.port).send(text);
+  const received = await caller.until(end);
+  caller.close();
+  const [request] = upstream.requests;
+  const [line = '', ...rest] = (request?.head ?? '').trimEnd().split('\r\n');
+  return { received, line, headers: rest, body: request?.body ?? '' };
+}
+
+function headersOf(received: string): string[] {
+  return received.split('\r\n\r\n')[0]?.split('\r\n').slice(1) ?? [];
+}
+
+const name = fc.string({ unit: fc.constantFrom(..."abcXYZ09-_.!#$%&'*+^`|~"), minLength: 1 })
+  .map((text) => `z${text}`);
+const value = fc.string({
+  unit: fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f)
+    .map((code) => String.fromCharCode(code)),
+  maxLength: 60,
+}).map((text) => text.replace(/^[ \t]+|[ \t]+$/g, ''));
+
+describe('an answer', () => {
+  it('keeps its headers and body', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(name, value), { maxLength: 12 }),
+        fc.uint8Array({ maxLength: 2000 }),
+        fc.constantFrom('length', 'chunked'),
+        async (headers, bytes, framing) => {
+          const body = Buffer.from(bytes).toString('latin1');
+          const lines = headers.map(([each, text]) => `${each}: ${text}\r\n`).join('');
+          const half = body.length >> 1;
+          const chunks = [body.slice(0, half), body.slice(half), ''].filter((text, at) =>
+            text !== '' || at === 2
+          ).map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join('');
+          upstream.play = answering(
+            framing === 'length'
+              ? `HTTP/1.1 200 OK\r\n${lines}content-length: ${body.length}\r\n\r\n${body}`
+              : `HTTP/1.1 200 OK\r\n${lines}transfer-encoding: chunked\r\n\r\n${chunks}`,
+          );
+          const caller = new RawCaller(server.port);
+          caller.send(`GET / HTTP/1.0\r\n${HOST}\r\n`);
+          const received = await caller.until('ended');
+          const at = received.indexOf('\r\n\r\n');
+          expect(received.slice(at + 4)).toBe(body);
+          const own = /^(x-nthpool-|content-length|date|connection|transfer-encoding)/;
+          expect(headersOf(received).filter((line) => !own.test(line)).toSorted()).toEqual(
+            headers.map(([each, text]) => `${each.toLowerCase()}: ${text}`).toSorted(),
+          );
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it('loses what was meant for one hop, what is ours, and cookies for our domain', async () => {
+    upstream.play = answering(plain(
+      'ok',
+      'Connection: X-Up, keep-alive\r\nX-Up: 1\r\nKeep-Alive: timeout=5\r\nTrailer: X\r\n' +
+        'X-Nthpool-Error: fake\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2; Domain=example.com\r\n' +
+        'Set-Cookie: c=3; domain=.localhost\r\nSet-Cookie: nthbouncer=x\r\nX-Kept: 1\r\n',
+    ));
+    const { received } = await through(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+    const kept = headersOf(received).filter((line) => !/^(x-nthpool-|date|content-l)/.test(line));
+    expect(kept).toEqual(['set-cookie: a=1', 'set-cookie: b=2; Domain=example.com', 'x-kept: 1']);
+    expect(received).not.toContain('x-nthpool-error');
+    expect(received).toContain('x-nthpool-remaining-slots: 3');
+  });
+
+  it.each(['gzip', 'br', 'deflate, gzip', 'zstd'])('stays encoded: %s', async (coding) => {
+    const lines = `content-encoding: ${coding}\r\ncontent-type: application/json\r\n`;
+    upstream.play = answering(plain('\x1f\x8bnot really', lines));
+    for (const accept of ['', 'Accept-Encoding: gzip, br\r\n']) {
+      const text = `GET / HTTP/1.1\r\n${HOST}${accept}\r\n`;
+      const { received, headers } = await through(text, /not really$/);
+      expect(received).toContain(`content-encoding: ${coding}\r\n`);
+      expect(received).toContain('\r\n\r\n\x1f\x8bnot really');
+      expect(headers.some((line) => line.startsWith('accept-encoding'))).toBe(accept !== '');
+      upstream.requests.length = 0;
+    }
+  });
+
+  it('is not compressed on the way', async () => {
+    upstream.play = answering(plain('a'.repeat(5000), 'content-type: text/html\r\n'));
+    const text = `GET / HTTP/1.1\r\n${HOST}Accept-Encoding: gzip\r\n\r\n`;
+    expect((await through(text, /a{5000}$/)).received).toContain('content-length: 5000');
+  });
+
+  it.each([301, 302, 303, 307, 308])('%i is passed on, not followed', async (status) => {
+    upstream.play = answering(
+      `HTTP/1.1 ${status} X\r\nlocation: //evil.test/\r\ncontent-length: 0\r\n\r\n`,
+    );
+    const answer = await server.call({ pool: 'echo' });
+    expect(answer).toMatchObject({ status, headers: { location: '//evil.test/' } });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['204', 'HTTP/1.1 204 No Content\r\nx-a: 1\r\n\r\n', 204],
+    ['304', 'HTTP/1.1 304 Not Modified\r\nx-a: 1\r\netag: "a"\r\ncontent-length: 9\r\n\r\n', 304],
+    ['205', 'HTTP/1.1 205 Reset\r\nx-a: 1\r\ncontent-length: 0\r\n\r\n', 204],
+    ['200 without a body', 'HTTP/1.1 200 OK\r\nx-a: 1\r\ncontent-length: 0\r\n\r\n', 200],
+    ['103 and 200', `HTTP/1.1 103 Early\r\nlink: x\r\n\r\n${plain('', 'x-a: 1\r\n')}`, 200],
+  ])('%s keeps its status and headers, without a body', async (_, text, status) => {
+    upstream.play = answering(text);
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
+      const answer = await server.call({ pool: 'echo', method });
+      expect(answer).toMatchObject({ status, body: '', headers: { 'x-a': '1' } });
+    }
+    expect(upstream.sockets.size).toBe(1);
+    expect(await server.capacity('echo')).toBe(4);
+  });
+
+  it('to HEAD has its length and no body', async () => {
+    upstream.play = answering('HTTP/1.1 200 OK\r\ncontent-length: 5000000\r\n\r\n');
+    const answer = await server.call({ pool: 'echo', method: 'HEAD' });
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-length': '5000000' } });
+    expect((await server.call({ pool: 'echo', method: 'HEAD' })).status).toBe(200);
+  });
+
+  it('that ends with the connection is whole', async () => {
+    upstream.play = (socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nto the end');
+    expect(await server.call({ pool: 'echo' })).toMatchObject({ status: 200, body: 'to the end' });
+  });
+
+  it('of one whose connection has bytes left over is never followed by another', async () => {
+    upstream.play = answering(plain('ok') + plain('poison'));
+    expect((await server.call({ pool: 'echo' })).body).toBe('ok');
+    upstream.play = answering(plain('clean'));
+    expect((await server.call({ pool: 'echo' })).body).toBe('clean');
+  });
+});
+
+describe('large bodies', () => {
+  it('of 5 MB pass both ways', async () => {
+    const body = Buffer.alloc(5_000_000, 'abcdefg').toString('latin1');
+    upstream.play = (socket, request) => {
+      const timer = setInterval(() => {
+        if (request.body.length < body.length) return;
+        clearInterval(timer);
+        socket.write(Buffer.from(plain(request.body), 'latin1'));
+      }, 5);
+    };
+    const answer = await server.call({ pool: 'echo', method: 'PUT', body });
+    expect(answer.body === body).toBe(true);
+  });
+
+  it('whose answer begins before they end go on to their end', async () => {
+    const size = 5_000_000;
+    upstream.play = (socket, request) => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nearly\r\n');
+      const timer = setInterval(() => {
+        if (request.body.length < size) return;
+        clearInterval(timer);
+        socket.write('4\r\nlate\r\n0\r\n\r\n');
+      }, 5);
+    };
+    const answer = await server.call({ pool: 'echo', method: 'POST', body: 'x'.repeat(size) });
+    expect(answer.body).toBe('earlylate');
+  });
+
+  it('that the upstream refuses at once are answered so', async () => {
+    upstream.play = answering(
+      'HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\nconnection: close\r\n\r\nbig',
+    );
+    const caller = new RawCaller(server.port);
+    caller.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 20000000\r\n\r\n${'x'.repeat(100_000)}`);
+    expect(await caller.until(/big$/)).toMatch(/HTTP\/1\.1 413/);
+    caller.close();
+    expect(await server.capacityWithin('echo', 4)).toBe(4);
+  });
+});
+
+describe('Expect: 100-continue', () => {
+  it('is answered when the body is wanted, and the body follows', async () => {
+    const caller = new RawCaller(server.port);
+    caller.send(`PUT / HTTP/1.1\r\n${HOST}Content-Length: 4\r\nExpect: 100-continue\r\n\r\n`);
+    await caller.until(/100 Continue/);
+    caller.send('body');
+    expect(await caller.until(/ok$/)).toContain('200 OK');
+    expect(upstream.requests[0]?.body).toBe('body');
+    caller.close();
+  });
+});

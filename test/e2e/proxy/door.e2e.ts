@@ -1,0 +1,228 @@
+/**
+ * Who is let through the proxy door and how it says no: waiting, refusals, hosts, signatures,
+ * credentials, forwarding headers.
+ */
+import { createHash, createHmac } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answering, plain, RawUpstream, sleep } from './raw.ts';
+import { ProxyServer } from './server.ts';
+
+const server = new ProxyServer();
+const upstream = new RawUpstream(answering(plain()));
+const NO_QUEUE = { 'x-nthpool-no-queue': '1' };
+
+beforeAll(async () => {
+  await upstream.listen();
+  await server.start();
+});
+afterAll(async () => {
+  upstream.close();
+  await server.end();
+});
+beforeEach(() => {
+  upstream.requests.length = 0;
+  upstream.play = answering(plain());
+});
+
+/** Holds the pool's one slot by a lock until the promise's function is called. */
+async function hold(pool: string): Promise<() => Promise<unknown>> {
+  const path = `/pools/${pool}/lock`;
+  const { body } = await server.call({ method: 'POST', path: `${path}/acquire` });
+  const { slotId } = JSON.parse(body);
+  return () => server.call({ method: 'POST', path: `${path}/${slotId}/release` });
+}
+
+describe('admission', () => {
+  beforeAll(() => server.pool('gate', upstream.port, { limit: 1, queue: { timeoutMs: 1500 } }));
+
+  it('waits by default, shares the slots with locks, and tells how long', async () => {
+    const release = await hold('gate');
+    const answer = server.call({ pool: 'gate' });
+    await sleep(300);
+    expect(upstream.requests).toHaveLength(0);
+    await release();
+    const { status, headers } = await answer;
+    expect(status).toBe(200);
+    expect(Number(headers['x-nthpool-queued-ms'])).toBeGreaterThanOrEqual(250);
+    expect(headers).toMatchObject({
+      'x-nthpool-remaining-slots': '0',
+      'x-nthpool-effective-limit': '1',
+      'x-nthpool-queue-depth': '0',
+    });
+    expect(headers).not.toHaveProperty('x-nthpool-error');
+    expect(await server.capacity('gate')).toBe(1);
+  });
+
+  it('refuses at once, after less, or when the queue timeout is over', async () => {
+    const release = await hold('gate');
+    const full = await server.call({ pool: 'gate', headers: NO_QUEUE });
+    expect(full).toMatchObject({
+      status: 429,
+      headers: { 'x-nthpool-error': 'too_many_requests' },
+    });
+    expect(JSON.parse(full.body)).toMatchObject({ error: 'too_many_requests', reason: 'full' });
+    expect(Number(full.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    for (
+      const [headers, ms] of [[{ 'x-nthpool-queue-timeout-ms': '200' }, 200], [{}, 1500]] as const
+    ) {
+      const start = performance.now();
+      const late = await server.call({ pool: 'gate', headers });
+      expect(late).toMatchObject({ status: 504, headers: { 'x-nthpool-error': 'queue_timeout' } });
+      expect(Math.abs(performance.now() - start - ms)).toBeLessThan(300);
+    }
+    const bad = await server.call({
+      pool: 'gate',
+      headers: { 'x-nthpool-queue-timeout-ms': '-1' },
+    });
+    expect(bad.status).toBe(400);
+    await release();
+    expect(upstream.requests).toHaveLength(0);
+  });
+
+  it('tells an unknown pool, a wrong key and a missing one the same', async () => {
+    await server.pool('keyed', upstream.port, { access: { key: { required: true } } });
+    const answers = [
+      await server.call({ pool: 'nobody' }),
+      await server.call({ pool: 'keyed' }),
+      await server.call({ pool: 'keyed', headers: { 'x-nthpool-key': 'nb_live_wrong' } }),
+    ];
+    for (const { status, headers, body } of answers) {
+      expect([status, headers['x-nthpool-error'], body]).toEqual(
+        [401, 'unauthorized', answers[0]?.body],
+      );
+      expect(Object.keys(headers).toSorted()).toEqual(
+        Object.keys(answers[0]?.headers ?? {}).toSorted(),
+      );
+    }
+    const { key } = await server.admin('POST', '/pools/keyed/keys', { name: 'k' });
+    const headers = { 'x-nthpool-key': String(key), authorization: 'Bearer own' };
+    expect((await server.call({ pool: 'keyed', headers })).status).toBe(200);
+    expect(upstream.requests[0]?.head).toContain('authorization: Bearer own');
+    expect(upstream.requests[0]?.head).not.toContain(String(key));
+  });
+
+  it('serves further hosts of a pool, each of one pool only', async () => {
+    await server.admin('PATCH', '/pools/gate', { upstream: { hosts: ['LLM.acme.test'] } });
+    const headers = { host: `llm.acme.test:${server.port}` };
+    expect((await server.call({ headers })).body).toBe('ok');
+    await expect(server.pool('thief', upstream.port, { upstream: { hosts: ['llm.acme.test'] } }))
+      .rejects.toThrow('400');
+    await server.admin('PATCH', '/pools/gate', { upstream: { hosts: null } });
+    expect((await server.call({ headers })).status).toBe(404);
+  });
+});
+
+describe('a signed pool', () => {
+  const secret = 'a-secret-of-thirty-two-characters-or-more';
+  const sign = (body: string) => {
+    const timestamp = String(Date.now());
+    const nonce = String(performance.now());
+    const hash = createHash('sha256').update(body).digest('hex');
+    const text = ['v1', 'signed', 'proxy', timestamp, nonce, 'POST', '/x?y=%2F', hash].join('\n');
+    return {
+      'x-nthpool-timestamp': timestamp,
+      'x-nthpool-nonce': nonce,
+      'x-nthpool-signature': `v1=${createHmac('sha256', secret).update(text).digest('hex')}`,
+    };
+  };
+
+  it('gets the body that was checked, once for each nonce', async () => {
+    await server.pool('signed', upstream.port, {
+      access: { key: { required: false }, hmac: { secrets: [secret] } },
+    });
+    const call = { pool: 'signed', method: 'POST', path: '/x?y=%2F', body: 'checked' };
+    const headers = sign('checked');
+    expect((await server.call({ ...call, headers })).status).toBe(200);
+    expect(upstream.requests[0]?.body).toBe('checked');
+    expect(upstream.requests[0]?.head).not.toContain('nthpool');
+    expect((await server.call({ ...call, headers })).status).toBe(401);
+    expect((await server.call({ ...call, headers: sign('other') })).status).toBe(401);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('forwarding headers', () => {
+  const told = () =>
+    (upstream.requests.at(-1)?.head ?? '').split('\r\n').filter((line) => line.startsWith('x-f'));
+
+  it('are replaced where the pool wants them, and appended behind a trusted proxy', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' };
+    await server.pool('told', upstream.port, { upstream: { forwarded: true } });
+    const host = `told.localhost:${server.port}`;
+    await server.call({ pool: 'told', headers });
+    expect(told()).toEqual([
+      'x-forwarded-for: 127.0.0.1',
+      'x-forwarded-proto: http',
+      `x-forwarded-host: ${host}`,
+    ]);
+    await server.kill('SIGTERM');
+    await server.start(['--trusted-proxies', '127.0.0.1']);
+    await server.call({ pool: 'told', headers });
+    expect(told()).toEqual([
+      'x-forwarded-for: 203.0.113.9, 127.0.0.1',
+      'x-forwarded-proto: https',
+      `x-forwarded-host: ${host}`,
+    ]);
+  });
+});
+
+describe('credentials', () => {
+  const seen = () => upstream.requests.map(({ head }) => /x-api-key: (.*)\r/.exec(head)?.[1]);
+
+  beforeAll(() =>
+    server.pool('keys', upstream.port, {
+      limit: 2,
+      upstream: {
+        credentials: ['a', 'b'].map((name) => ({
+          name,
+          header: 'X-Api-Key',
+          value: `secret-${name}`,
+        })),
+      },
+    })
+  );
+
+  it("take turns, replace the caller's header, and are put aside when refused", async () => {
+    for (let at = 0; at < 3; at++) {
+      await server.call({ pool: 'keys', headers: { 'x-api-key': 'mine' } });
+    }
+    expect(seen()).toEqual(['secret-a', 'secret-b', 'secret-a']);
+    upstream.play = answering('HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n');
+    expect((await server.call({ pool: 'keys' })).status).toBe(401);
+    const throttle = 'HTTP/1.1 429 Slow\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n';
+    upstream.play = answering(throttle);
+    expect((await server.call({ pool: 'keys' })).status).toBe(429);
+    const refused = await server.call({ pool: 'keys', headers: NO_QUEUE });
+    expect(refused.headers['x-nthpool-error']).toBe('too_many_requests');
+    expect(JSON.parse(refused.body).reason).toBe('credentials');
+    const { credentials } = await server.admin('GET', '/pools/keys/status');
+    expect(credentials).toMatchObject([
+      { name: 'a', coolingFor: 429 },
+      { name: 'b', coolingFor: 401 },
+    ]);
+    expect(upstream.requests).toHaveLength(5);
+  });
+
+  it('are shown nowhere, and kept where a change leaves them out', async () => {
+    await server.admin('PATCH', '/pools/keys', {
+      upstream: { credentials: [{ name: 'a', header: 'x-other' }] },
+    });
+    const everything = JSON.stringify([
+      await server.admin('GET', '/pools'),
+      await server.admin('GET', '/pools/keys'),
+      await server.admin('GET', '/pools/keys/status'),
+      await server.admin('GET', '/pools/keys/log'),
+    ]) + server.output;
+    expect(everything).not.toMatch(/secret-[ab]/);
+    expect(everything).toContain('secretSet');
+    for (const file of readdirSync(server.folder)) {
+      const bytes = readFileSync(`${server.folder}/${file}`, 'latin1');
+      expect(bytes, file).not.toMatch(/secret-[ab]/);
+    }
+    await sleep(1200);
+    upstream.requests.length = 0;
+    await server.call({ pool: 'keys', headers: { 'x-nthpool-queue-timeout-ms': '5000' } });
+    expect(upstream.requests[0]?.head).toContain('x-other: secret-a');
+  });
+});

@@ -1,0 +1,160 @@
+/**
+ * What goes through the proxy byte for byte, and what does not go through at all: heads and bodies
+ * against an upstream that records what it got, fuzzed, and attempts to smuggle a second request.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answering, holds, plain, RawCaller, RawUpstream } from './raw.ts';
+import { ProxyServer } from './server.ts';
+
+const server = new ProxyServer();
+const upstream = new RawUpstream(answering(plain()));
+const HOST = 'Host: echo.localhost\r\n';
+
+beforeAll(async () => {
+  await upstream.listen();
+  await server.start();
+  await server.pool('echo', upstream.port, {
+    limit: 4,
+    upstream: { url: `http://127.0.0.1:${upstream.port}/base/` },
+  });
+});
+afterAll(async () => {
+  upstream.close();
+  await server.end();
+});
+beforeEach(() => {
+  upstream.requests.length = 0;
+  upstream.play = answering(plain());
+});
+
+/** Sends a request as it is, and gives back what the upstream got and the caller received. */
+async function through(text: string, end: RegExp = /\r\n\r\nok$/) {
+  const caller = new RawCaller(server.port).send(text);
+  const received = await caller.until(end);
+  caller.close();
+  const [request] = upstream.requests;
+  const [line = '', ...rest] = (request?.head ?? '').trimEnd().split('\r\n');
+  return { received, line, headers: rest, body: request?.body ?? '' };
+}
+
+const target = fc.string({
+  unit: fc.constantFrom(...'abz09/%2F.-_~!$&\'()*+,;=:@?{}|^`"<>[]\\'.split('')),
+  maxLength: 40,
+});
+const name = fc.string({ unit: fc.constantFrom(..."abcXYZ09-_.!#$%&'*+^`|~"), minLength: 1 })
+  .map((text) => `z${text}`);
+const value = fc.string({
+  unit: fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f)
+    .map((code) => String.fromCharCode(code)),
+  maxLength: 60,
+}).map((text) => text.replace(/^[ \t]+|[ \t]+$/g, ''));
+
+describe('a request', () => {
+  it('keeps its path, headers and body', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        target,
+        fc.uniqueArray(fc.tuple(name, value), {
+          maxLength: 12,
+          selector: ([each]) => each.toLowerCase(),
+        }),
+        fc.uint8Array({ maxLength: 300 }),
+        async (path, headers, bytes) => {
+          upstream.requests.length = 0;
+          const body = Buffer.from(bytes).toString('latin1');
+          const lines = headers.map(([each, text]) => `${each}: ${text}\r\n`).join('');
+          const got = await through(
+            `POST /${path} HTTP/1.1\r\n${HOST}${lines}` +
+              `Content-Length: ${body.length}\r\n\r\n${body}`,
+          );
+          expect(got.line).toBe(`POST /base/${path} HTTP/1.1`);
+          expect(got.body).toBe(body);
+          expect(got.headers.toSorted()).toEqual([
+            `host: 127.0.0.1:${upstream.port}`,
+            `content-length: ${body.length}`,
+            ...headers.map(([each, text]) => `${each.toLowerCase()}: ${text}`),
+          ].toSorted());
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it('keeps long headers, and repeated ones joined in order', async () => {
+    const long = 'v'.repeat(8000);
+    const got = await through(
+      `GET / HTTP/1.1\r\n${HOST}A: 1\r\na: 2\r\nCookie: x=1\r\nCookie: y=2\r\nL: ${long}\r\n\r\n`,
+    );
+    expect(got.headers).toContain('a: 1, 2');
+    expect(got.headers).toContain('cookie: x=1; y=2');
+    expect(got.headers).toContain(`l: ${long}`);
+  });
+
+  it('leaves out what was meant for this hop or this server, and adds nothing', async () => {
+    const got = await through(
+      `GET / HTTP/1.1\r\n${HOST}Connection: X-Drop-Me, TE\r\nX-Drop-Me: 1\r\nTE: trailers\r\n` +
+        'Keep-Alive: 1\r\nProxy-Authorization: x\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\n' +
+        'X-Nthpool-Queue-Timeout-Ms: 5\r\nX-Forwarded-For: 1.2.3.4\r\nForwarded: for=x\r\n' +
+        'X-Real-IP: 1.2.3.4\r\nCf-Access-Jwt-Assertion: x\r\nCf-Ray: kept\r\n' +
+        'Cookie: a=1; CF_Authorization=secret; b=2\r\nAuthorization: Bearer sk-own\r\n' +
+        'Expect-CT: kept\r\nX-Own: kept\r\n\r\n',
+    );
+    expect(got.headers.toSorted()).toEqual([
+      'authorization: Bearer sk-own',
+      'cf-ray: kept',
+      'cookie: a=1; b=2',
+      'expect-ct: kept',
+      `host: 127.0.0.1:${upstream.port}`,
+      'x-own: kept',
+    ]);
+  });
+
+  it('with a chunked body is sent in chunks', async () => {
+    const got = await through(
+      `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n` +
+        '3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n',
+    );
+    const content = [...got.body.matchAll(/([0-9a-f]+)\r\n(.*?)\r\n/g)].map(([, , text]) => text);
+    expect(content.join('')).toBe('abcde');
+    expect(got.headers).toContain('transfer-encoding: chunked');
+  });
+});
+
+describe('attempts to smuggle', () => {
+  const second = `GET /second HTTP/1.1\r\n${HOST}\r\n`;
+  it.each([
+    ['both framings', `${HOST}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['two lengths', `${HOST}Content-Length: 0\r\nContent-Length: 40\r\n\r\n`],
+    ['a list of lengths', `${HOST}Content-Length: 0, 40\r\n\r\n`],
+    ['a signed length', `${HOST}Content-Length: +0\r\n\r\n`],
+    ['blanks before a colon', `${HOST}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
+    ['an unknown coding', `${HOST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
+    ['a coding before chunked', `${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    ['a bad chunk size', `${HOST}Transfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n`],
+    ['a bare CR', `${HOST}X: a\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['a folded line', `${HOST}X: a\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['two hosts', `${HOST}Host: other.localhost\r\nContent-Length: 0\r\n\r\n`],
+    ['two hosts in one line', 'Host: echo.localhost, b.localhost\r\nContent-Length: 0\r\n\r\n'],
+    ['a path in the host', 'Host: echo.localhost/x\r\nContent-Length: 0\r\n\r\n'],
+  ])('by %s never reach the upstream as more than was asked', async (_, rest) => {
+    const caller = new RawCaller(server.port).send(`POST /first HTTP/1.1\r\n${rest}${second}`);
+    await holds(() => /^HTTP\/1\.1 [45]/.test(caller.received) || caller.ended !== null, 1000);
+    expect(caller.received).not.toMatch(/^HTTP\/1\.1 2/);
+    const paths = upstream.requests.map(({ head }) => head.split(' ')[1]);
+    expect(paths.filter((path) => path === '/base/first')).toHaveLength(
+      upstream.requests.length === 0 ? 0 : paths.includes('/base/first') ? 1 : 0,
+    );
+    expect(paths.every((path) => path === '/base/first' || path === '/base/second')).toBe(true);
+    caller.close();
+    expect(await server.capacityWithin('echo', 4)).toBe(4);
+  });
+
+  it('by a target that names another host: 400', async () => {
+    const text = 'GET http://other.localhost/ HTTP/1.1\r\n' + HOST + '\r\n';
+    const caller = new RawCaller(server.port).send(text);
+    expect(await caller.until(/"}$/)).toMatch(/^HTTP\/1\.1 400/);
+    expect(upstream.requests).toHaveLength(0);
+    caller.close();
+  });
+});

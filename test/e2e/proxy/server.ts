@@ -1,0 +1,166 @@
+/**
+ * The real server under Deno for the tests of the proxy: started on a free port with a fresh
+ * database, driven by its admin API, and ended by its process id.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'node:http';
+
+const TOKEN = 'e2e-admin-token-of-forty-characters-0000';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: string;
+}
+
+export class ProxyServer {
+  readonly folder = mkdtempSync(join(tmpdir(), 'proxy-e2e-'));
+  #process: ChildProcess | null = null;
+  port = 0;
+  output = '';
+
+  async start(more: readonly string[] = [], env: Record<string, string> = {}): Promise<this> {
+    const deno = process.env['DENO_BIN'] ?? 'node_modules/.bin/deno';
+    const child = spawn(deno, [
+      'run',
+      '-A',
+      'src/main.ts',
+      'serve',
+      '--port',
+      String(this.port),
+      '--db',
+      `file:${this.folder}/a.db`,
+      ...more,
+    ], { env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: TOKEN, ...env }, stdio: 'pipe' });
+    this.#process = child;
+    child.stderr?.on('data', (text) => this.output += String(text));
+    await new Promise<void>((ready, failed) => {
+      child.stdout?.on('data', (text) => {
+        this.output += String(text);
+        const [, port] = /listening on http:\/\/[^\s]*:(\d+)/.exec(this.output) ?? [];
+        if (port === undefined) return;
+        this.port = Number(port);
+        ready();
+      });
+      child.once('exit', () => failed(new Error(`the server ended: ${this.output}`)));
+    });
+    return this;
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#process;
+    if (child === null || child.exitCode !== null) return null;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    const [code] = await exited;
+    this.#process = null;
+    this.output = '';
+    return code;
+  }
+
+  async end(): Promise<void> {
+    await this.kill('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** An admin call; the answer's JSON. */
+  async admin(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
+    const { status, body: text } = await this.call({
+      method,
+      path: `/admin/api${path}`,
+      headers: { authorization: `Bearer ${TOKEN}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return text === '' ? {} : JSON.parse(text);
+  }
+
+  /** Makes a keyless pool that forwards to a port. */
+  async pool(name: string, port: number, more: PoolOptions = {}): Promise<void> {
+    const { limit = 2, upstream = {}, ...rest } = more;
+    await this.admin('POST', '/pools', {
+      name,
+      concurrency: { limit },
+      access: { key: { required: false } },
+      upstream: { url: `http://127.0.0.1:${port}`, ...upstream },
+      ...rest,
+    });
+  }
+
+  /** A request by a plain client; on the pool's host where one is named. */
+  call(options: CallOptions): Promise<Answer> {
+    const { method = 'GET', path = '/', headers = {}, body, pool } = options;
+    return new Promise((resolve, reject) => {
+      const sent = request({
+        host: '127.0.0.1',
+        port: this.port,
+        method,
+        path,
+        agent: false,
+        headers: {
+          host: `${pool === undefined ? '' : `${pool}.`}localhost:${this.port}`,
+          ...headers,
+        },
+      }, (answer) => {
+        let text = '';
+        answer.setEncoding('latin1');
+        answer.on('data', (piece) => text += piece);
+        answer.on('error', reject);
+        answer.on('end', () => {
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: text });
+        });
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  /** The capacity probe: how many fail-fast acquires the pool grants, one after another. */
+  async capacity(pool: string): Promise<number> {
+    const base = `/pools/${pool}/lock`;
+    const slots: string[] = [];
+    for (;;) {
+      const answer = await this.call({
+        method: 'POST',
+        path: `${base}/acquire`,
+        headers: { 'x-nthpool-no-queue': '1' },
+      });
+      if (answer.status !== 200) break;
+      slots.push(JSON.parse(answer.body).slotId);
+    }
+    for (const slot of slots) await this.call({ method: 'POST', path: `${base}/${slot}/release` });
+    return slots.length;
+  }
+
+  /** The capacity once it is what is wanted, or what it is when `withinMs` are over. */
+  async capacityWithin(pool: string, wanted: number, withinMs = 1000): Promise<number> {
+    const until = performance.now() + withinMs;
+    for (;;) {
+      const found = await this.capacity(pool);
+      if (found === wanted || performance.now() > until) return found;
+      await new Promise((done) => setTimeout(done, 25));
+    }
+  }
+}
+
+export interface PoolOptions {
+  readonly limit?: number;
+  readonly upstream?: Record<string, unknown>;
+  readonly [field: string]: unknown;
+}
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
+  readonly pool?: string;
+}

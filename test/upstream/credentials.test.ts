@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { Credentials } from '../../src/upstream/credentials.ts';
+
+const SPECS = ['a', 'b'].map((name) => ({
+  name,
+  header: 'authorization',
+  value: `secret-${name}`,
+}));
+
+function nameAt(credentials: Credentials, nowMs: number): string | null {
+  const choice = credentials.choose(nowMs);
+  return choice.kind === 'chosen' ? choice.credential?.name ?? null : `until ${choice.untilMs}`;
+}
+
+function refuse(credentials: Credentials, status: number, retryAfterMs?: number): void {
+  const choice = credentials.choose(0);
+  if (choice.kind !== 'chosen' || choice.credential === null) throw new Error('none');
+  credentials.observe(choice.credential, { status, retryAfterMs, nowMs: 0 });
+}
+
+describe('Credentials', () => {
+  it('takes turns: the one that was used least recently', () => {
+    const credentials = new Credentials(SPECS);
+    expect([0, 0, 0].map((nowMs) => nameAt(credentials, nowMs))).toEqual(['a', 'b', 'a']);
+    expect(nameAt(new Credentials([]), 0)).toBe(null);
+  });
+
+  it('puts one aside for 60 s after 401 and 403, and after 429 until its hint', () => {
+    const credentials = new Credentials(SPECS);
+    refuse(credentials, 403);
+    refuse(credentials, 429, 5000);
+    expect(nameAt(credentials, 4999)).toBe('until 5000');
+    expect(nameAt(credentials, 5000)).toBe('b');
+    expect(nameAt(credentials, 59_999)).toBe('b');
+    expect(nameAt(credentials, 60_000)).toBe('a');
+    refuse(new Credentials(SPECS), 500);
+  });
+
+  it('keeps what it knows of those that stay, and nothing of a new value', () => {
+    const before = new Credentials(SPECS);
+    refuse(before, 401);
+    expect(nameAt(new Credentials(SPECS, before), 1)).toBe('b');
+    const fresh = SPECS.map((spec) => ({ ...spec, value: 'new' }));
+    expect(nameAt(new Credentials(fresh, before), 1)).toBe('a');
+  });
+
+  it('is shown without values', () => {
+    const credentials = new Credentials(SPECS);
+    refuse(credentials, 401);
+    const shown = credentials.shown({ nowMs: 0, shiftMs: 7 });
+    expect(shown[0]).toMatchObject({ name: 'a', coolingUntil: 60_007, coolingFor: 401 });
+    expect(JSON.stringify(shown)).not.toContain('secret-');
+  });
+});

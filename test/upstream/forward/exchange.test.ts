@@ -1,0 +1,259 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { Connections } from '../../../src/upstream/forward/connections.ts';
+import type { Call } from '../../../src/upstream/forward/exchange.ts';
+import { Exchange } from '../../../src/upstream/forward/exchange.ts';
+import { ForwardError } from '../../../src/upstream/forward/forward_error.ts';
+import { Guard } from '../../../src/upstream/forward/guard.ts';
+import { latin1 } from '../../../src/upstream/forward/head.ts';
+import { DialError } from '../../../src/upstream/forward/line.ts';
+import { cut, MemoryLine } from './lines.ts';
+
+const ORIGIN = { hostname: 'up.test', port: 80, isTls: false };
+const LIMITS = { connectTimeoutMs: 1000, stallTimeoutMs: 5000, requestTimeoutMs: null };
+const HEAD = 'GET / HTTP/1.1\r\nhost: up.test\r\n\r\n';
+
+/** A forwarding side whose lines are in memory; time stands still unless it is moved. */
+function bench() {
+  const lines: MemoryLine[] = [];
+  const clock = { nowMs: 1000 };
+  const nowMs = () => clock.nowMs;
+  const dial = vi.fn(() => {
+    const line = new MemoryLine();
+    lines.push(line);
+    return Promise.resolve(line);
+  });
+  const connections = new Connections({ dial, nowMs });
+  const guard = { add() {}, remove() {} } as unknown as Guard;
+  const exchange = (more: Partial<Call> = {}) =>
+    new Exchange({
+      origin: ORIGIN,
+      method: 'GET',
+      head: HEAD,
+      body: null,
+      bodyBytes: null,
+      limits: LIMITS,
+      ...more,
+    }, { connections, guard, nowMs });
+  return { lines, clock, dial, connections, exchange };
+}
+
+async function bodyOf(exchange: Exchange): Promise<string> {
+  let text = '';
+  for (;;) {
+    const piece = await exchange.next();
+    if (piece !== null) text += latin1(piece);
+    if (exchange.isEnded) return text;
+    if (piece === null) throw new Error('null before the end');
+  }
+}
+
+/** One request on a line of its own that is answered so. */
+async function ask(text: string | string[], end?: 'end' | 'reset') {
+  const { lines, exchange, dial } = bench();
+  const one = exchange();
+  const answer = one.answer();
+  answer.catch(() => {});
+  await vi.waitFor(() => expect(lines).toHaveLength(1));
+  const [line] = lines as [MemoryLine];
+  line.gives(...[text].flat());
+  if (end !== undefined) line.ends(end);
+  return { answer, one, line, dial };
+}
+
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+describe('an exchange', () => {
+  it('reads the same answer wherever it is cut', async () => {
+    const samples = [
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nhello world',
+      `${CHUNKED}5\r\nhello\r\n6;x\r\n world\r\n0\r\nt: 1\r\n\r\n`,
+    ];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...samples),
+        fc.array(fc.nat(120), { maxLength: 20 }),
+        async (text, places) => {
+          const { answer, one, line } = await ask(cut(text, places));
+          expect((await answer).status).toBe(200);
+          expect(await bodyOf(one)).toBe('hello world');
+          expect(line.isClosed).toBe(false);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('gives its connection to the next one', async () => {
+    const { lines, exchange, dial } = bench();
+    for (const word of ['one', 'two']) {
+      const one = exchange();
+      const answer = one.answer();
+      await vi.waitFor(() => expect(lines[0]?.sent.endsWith(HEAD)).toBe(true));
+      lines[0]?.gives(`HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n${word}`);
+      await answer;
+      expect(await bodyOf(one)).toBe(word);
+      lines[0]!.sent = '';
+    }
+    expect(dial).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ['bytes left over', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nab'],
+    ['connection: close', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\nconnection: close\r\n\r\na'],
+    ['HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 1\r\n\r\na'],
+  ])('closes a connection after %s', async (_, text) => {
+    const { answer, one, line } = await ask(text);
+    await answer;
+    expect(await bodyOf(one)).toBe('a');
+    expect(line.isClosed).toBe(true);
+  });
+
+  it('drops an idle connection that speaks without being asked, or ends', async () => {
+    for (
+      const disturb of [(line: MemoryLine) => line.gives('x'), (line: MemoryLine) => line.ends()]
+    ) {
+      const { lines, exchange, dial, clock } = bench();
+      const first = exchange().answer();
+      await vi.waitFor(() => expect(lines).toHaveLength(1));
+      lines[0]?.gives('HTTP/1.1 204 X\r\n\r\n');
+      await first;
+      clock.nowMs += 1000;
+      disturb(lines[0] as MemoryLine);
+      const second = exchange().answer();
+      await vi.waitFor(() => expect(lines).toHaveLength(2));
+      lines[1]?.gives('HTTP/1.1 204 X\r\n\r\n');
+      expect((await second).status).toBe(204);
+      expect(dial).toHaveBeenCalledTimes(2);
+      expect(lines[0]?.isClosed).toBe(true);
+    }
+  });
+
+  it.each([
+    ['ends before it answers', '', 'end'],
+    ['breaks before it answers', '', 'reset'],
+    ['ends in the head', 'HTTP/1.1 200 OK\r\nA:', 'end'],
+    ['answers what is not HTTP', 'no\r\n\r\n', undefined],
+    ['switches protocols unasked', 'HTTP/1.1 101 X\r\nupgrade: x\r\n\r\n', undefined],
+    ['never comes to an end of 1xx', 'HTTP/1.1 102 X\r\n\r\n'.repeat(100), undefined],
+  ])('fails, and is sent once, where the upstream %s', async (_, text, end) => {
+    const { answer, line, dial } = await ask(text, end as 'end' | undefined);
+    await expect(answer).rejects.toMatchObject({ code: 'upstream_unreachable' });
+    expect(line.sent).toBe(HEAD);
+    expect(line.isClosed).toBe(true);
+    expect(dial).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ['length', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc', 'end'],
+    ['chunks', `${CHUNKED}3\r\nabc\r\n`, 'end'],
+    ['bad chunks', `${CHUNKED}3\r\nabcX`, undefined],
+    ['an end that is a reset', 'HTTP/1.1 200 OK\r\n\r\nabc', 'reset'],
+  ])('never takes a body for whole that is cut: %s', async (_, text, end) => {
+    const { answer, one, line } = await ask(text, end as 'end' | undefined);
+    await answer;
+    await expect(bodyOf(one)).rejects.toBeInstanceOf(ForwardError);
+    expect(one.isEnded).toBe(false);
+    expect(line.isClosed).toBe(true);
+  });
+
+  it('never throws anything but its own error, and never hangs on a line that ends', async () => {
+    const any = fc.array(
+      fc.constantFrom(
+        'HTTP/1.1 200 OK\r\n',
+        'content-length: 3\r\n',
+        '\r\n',
+        'abc',
+        CHUNKED,
+        '0',
+        '1',
+      ),
+      { maxLength: 8 },
+    ).map((parts) => parts.join(''));
+    await fc.assert(fc.asyncProperty(any, fc.constantFrom('end', 'reset'), async (text, end) => {
+      const { answer, one } = await ask(text, end as 'end');
+      try {
+        await answer;
+        await bodyOf(one);
+      } catch (error) {
+        expect(error).toBeInstanceOf(ForwardError);
+      }
+    }));
+  });
+
+  it('sends a body as it is framed', async () => {
+    const body = () => new Response('hello').body;
+    for (const [bodyBytes, sent] of [[5, 'hello'], [null, '5\r\nhello\r\n0\r\n\r\n']] as const) {
+      const { lines, exchange } = bench();
+      const answer = exchange({ body: body(), bodyBytes }).answer();
+      await vi.waitFor(() => expect(lines[0]?.sent).toBe(HEAD + sent));
+      lines[0]?.gives('HTTP/1.1 204 X\r\n\r\n');
+      expect((await answer).status).toBe(204);
+    }
+  });
+
+  it('ends where its caller sends less than it said', async () => {
+    const { lines, exchange } = bench();
+    const answer = exchange({ body: new Response('hel').body, bodyBytes: 5 }).answer();
+    await expect(answer).rejects.toMatchObject({ cut: 'gone' });
+    expect(lines[0]?.isClosed).toBe(true);
+  });
+
+  it('is cut by a stall, by its time and by a connection that does not come', async () => {
+    const { lines, exchange, clock } = bench();
+    const stalled = exchange();
+    const answer = stalled.answer();
+    answer.catch(() => {});
+    await vi.waitFor(() => expect(lines[0]?.sent).toBe(HEAD));
+    stalled.look(clock.nowMs);
+    stalled.look(clock.nowMs += 4999);
+    expect(lines[0]?.isClosed).toBe(false);
+    stalled.look(clock.nowMs += 1);
+    await expect(answer).rejects.toMatchObject({ code: 'upstream_timeout', cut: 'stall' });
+
+    const late = exchange({ limits: { ...LIMITS, requestTimeoutMs: 2000 } });
+    const lateAnswer = late.answer();
+    late.look(clock.nowMs += 2000);
+    await expect(lateAnswer).rejects.toMatchObject({ code: 'upstream_timeout', cut: 'overdue' });
+
+    const hanging = new Connections({
+      dial: () => new Promise(() => {}),
+      nowMs: () => clock.nowMs,
+    });
+    const guard = { add() {}, remove() {} } as unknown as Guard;
+    const call = { origin: ORIGIN, method: 'GET', head: HEAD, body: null, bodyBytes: null };
+    const means = { connections: hanging, guard, nowMs: () => clock.nowMs };
+    const waiting = new Exchange({ ...call, limits: LIMITS }, means);
+    const waitingAnswer = waiting.answer();
+    waiting.look(clock.nowMs += 1000);
+    await expect(waitingAnswer).rejects.toMatchObject({ cut: 'connect' });
+  });
+
+  it('tells which step of connecting failed, and no address', async () => {
+    for (const reason of ['refused', 'dns', 'tls', 'unreachable'] as const) {
+      const dial = () => Promise.reject(new DialError(reason));
+      const connections = new Connections({ dial, nowMs: () => 0 });
+      const guard = { add() {}, remove() {} } as unknown as Guard;
+      const call = { origin: ORIGIN, method: 'GET', head: HEAD, body: null, bodyBytes: null };
+      const means = { connections, guard, nowMs: () => 0 };
+      const error = await new Exchange({ ...call, limits: LIMITS }, means).answer()
+        .catch((caught) => caught);
+      expect(error).toMatchObject({ code: 'upstream_unreachable' });
+      expect(error.message).not.toContain('up.test');
+    }
+  });
+
+  it('refuses an upstream that is this server', async () => {
+    const line = new MemoryLine();
+    const connections = new Connections({
+      dial: () => Promise.resolve(line),
+      nowMs: () => 0,
+      isOwn: () => true,
+    });
+    const guard = { add() {}, remove() {} } as unknown as Guard;
+    const call = { origin: ORIGIN, method: 'GET', head: HEAD, body: null, bodyBytes: null };
+    const one = new Exchange({ ...call, limits: LIMITS }, { connections, guard, nowMs: () => 0 });
+    await expect(one.answer()).rejects.toMatchObject({ code: 'loop_detected' });
+    expect(line.isClosed).toBe(true);
+  });
+});
