@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { turn, World } from './support.ts';
+import { turn, turns, World } from './support.ts';
 import type { Behaviour, Signer } from './tokens.ts';
 import { KeyServer, signerOf, tokenOf } from './tokens.ts';
 
@@ -39,7 +39,7 @@ describe.each(troubles)('a key server that %s', (_, behave) => {
     await world.clock.advance(24 * 3_600_000);
     expect(await pass(rsa)).toBe(200);
     const stranger = pass(next);
-    await turn();
+    await turns();
     await world.clock.advance(5_000);
     expect(await stranger).toBe(401);
     expect(await pass(rsa)).toBe(200);
@@ -53,7 +53,7 @@ describe.each(troubles)('a key server that %s', (_, behave) => {
     keys.behave = behave;
     const { world, pass } = await worldWith(keys);
     const first = pass(rsa);
-    await turn();
+    await turns();
     const keyed = { 'x-nthpool-key': await world.makeKey('keyed') };
     expect(await world.status({ pool: 'keyed', headers: keyed })).toBe(200);
     await world.clock.advance(5_000);

@@ -72,6 +72,11 @@ export function turn(): Promise<void> {
   return new Promise((done) => setTimeout(done, 2));
 }
 
+/** Turns enough for a request to reach the key server, signatures on other threads included. */
+export async function turns(): Promise<void> {
+  for (let i = 0; i < 50; i++) await turn();
+}
+
 export interface WorldOptions extends Partial<AddressSettings> {
   readonly store?: Store;
   readonly clock?: ManualClock;
