@@ -3,6 +3,8 @@
  * other, on which the API lives. Host names are compared without case, port and trailing dot.
  */
 const CACHE_MAX = 1000;
+/** A host name has at most 253 characters, a port 6 more; what is longer is not worth a place. */
+const CACHED_LENGTH_MAX = 260;
 const UNSOUND = /[/?#@\\]/;
 
 /** Whether an authority holds no character with which another part of a URL begins. */
@@ -29,6 +31,7 @@ export class Hosts {
     const host = authority.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
     const label = host.endsWith(this.#suffix) ? host.slice(0, -this.#suffix.length) : '';
     const pool = label === '' || label.includes('.') ? null : label;
+    if (authority.length > CACHED_LENGTH_MAX) return pool;
     if (this.#seen.size >= CACHE_MAX) this.#seen.clear();
     this.#seen.set(authority, pool);
     return pool;
