@@ -13,10 +13,17 @@ export interface Tls {
   readonly key: string;
 }
 
-/** Reads the TLS files, where the settings name some. */
+/** Reads the TLS files, where the settings name some, and sees that they can be used. */
 export async function readTls({ tlsCert, tlsKey }: ServeSettings): Promise<Tls | null> {
   if (tlsCert === undefined || tlsKey === undefined) return null;
-  return { cert: await readPem(tlsCert, '--tls-cert'), key: await readPem(tlsKey, '--tls-key') };
+  const cert = await readPem(tlsCert, '--tls-cert');
+  const key = await readPem(tlsKey, '--tls-key');
+  try {
+    Deno.listenTls({ hostname: '127.0.0.1', port: 0, cert, key }).close();
+  } catch (error) {
+    throw new Stop(EXIT.usage, `--tls-cert, --tls-key: ${messageOf(error)}`);
+  }
+  return { cert, key };
 }
 
 async function readPem(path: string, flag: string): Promise<string> {
@@ -50,9 +57,7 @@ export class Listener {
       if (tls !== null) Deno.listen({ hostname: host, port }).close();
       this.#server = this.#serve(port, tls);
     } catch (error) {
-      const isUsage = tls !== null && error instanceof Deno.errors.InvalidData;
-      const what = isUsage ? '--tls-cert, --tls-key' : `cannot listen on ${host}:${port}`;
-      throw new Stop(isUsage ? EXIT.usage : EXIT.failed, `${what}: ${messageOf(error)}`);
+      throw new Stop(EXIT.failed, `cannot listen on ${host}:${port}: ${messageOf(error)}`);
     }
     const { addr } = this.#server;
     const shown = addr.hostname.includes(':') ? `[${addr.hostname}]` : addr.hostname;

@@ -3,6 +3,8 @@
  * other, on which the API lives. Host names are compared without case, port and trailing dot.
  */
 const CACHE_MAX = 1000;
+/** A host name has at most 253 characters, a port 6 more; what is longer is not worth a place. */
+const CACHED_LENGTH_MAX = 260;
 const SOUND = /^[a-z0-9._~%!$&'()*+;=:[\]-]*$/;
 
 /** An authority (`host:port`) as it was sent, taken apart once. */
@@ -56,6 +58,7 @@ export class Hosts {
     const label = host.endsWith(this.#suffix) ? host.slice(0, -this.#suffix.length) : '';
     const pool = label === '' || label.includes('.') ? null : label;
     const seen = { host, pool, isSound: SOUND.test(lower) };
+    if (authority.length > CACHED_LENGTH_MAX) return seen;
     if (this.#seen.size >= CACHE_MAX) this.#seen.clear();
     this.#seen.set(authority, seen);
     return seen;

@@ -202,5 +202,14 @@ describe('TLS', () => {
     server.signal('SIGHUP');
     await sleep(1000);
     expect(await subject()).toBe('second.test');
+    writeFileSync(key, '-----BEGIN PRIVATE KEY-----\nbm8ga2V5\n-----END PRIVATE KEY-----\n');
+    server.signal('SIGHUP');
+    await sleep(500);
+    expect(server.output).toContain('not reloaded');
+    expect(await subject()).toBe('second.test');
+    const fresh = await servers.start({ flags });
+    expect((await fresh.exited).code).toBe(2);
+    expect(linesOf(fresh)).toHaveLength(1);
+    expect(() => readFileSync(fresh.database)).toThrow();
   });
 });

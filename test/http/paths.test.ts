@@ -241,5 +241,6 @@ describe('Hosts', () => {
     expect(hosts.poolOf('p1.example.com:443')).toBe('p1');
     expect(hosts.poolOf('localhost')).toBe(null);
     expect(hosts.poolOf('example.com')).toBe(null);
+    for (let i = 0; i < 3; i++) expect(hosts.poolOf(`${'x'.repeat(9000)}.example.org`)).toBe(null);
   });
 });
