@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
+import { SOURCES } from '../src/http/metric_sources.ts';
 import { PoolSpec } from '../src/wire.ts';
 
 const readme = readFileSync('README.md', 'utf8');
@@ -36,5 +37,30 @@ describe('docs/errors.md', () => {
     const listed = Object.fromEntries(rows.map((row) => [row[1], Number(row[2])]));
     const wanted = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
     expect(listed).toEqual(Object.fromEntries(wanted));
+  });
+});
+
+describe('docs/metrics.md', () => {
+  it('lists every metric with its type, labels and help, and no other', () => {
+    const text = readFileSync('docs/metrics.md', 'utf8');
+    const rows = [...text.matchAll(/^\| `(\w+)` +\| (\w+) +\| (.*?) +\| (.*?) +\|$/gm)];
+    expect(rows.map((row) => row.slice(1, 5))).toEqual(
+      SOURCES.map(({ name, type, labels = [], help }) => [
+        name,
+        type,
+        labels.map((label) => `\`${label}\``).join(', ') || '–',
+        help,
+      ]),
+    );
+  });
+
+  it('goes with a dashboard and alerts that use no other metric', () => {
+    const names = new Set(SOURCES.map(({ name }) => name));
+    for (const file of ['deploy/grafana-dashboard.json', 'deploy/prometheus-alerts.yml']) {
+      const used = readFileSync(file, 'utf8').match(/\b(nthbouncer|process)_[a-z_]+/g) ?? [];
+      const base = used.map((name) => name.replace(/_(bucket|sum|count)$/, ''));
+      expect(base.filter((name) => !names.has(name)), file).toEqual([]);
+      expect(base.length, file).toBeGreaterThan(5);
+    }
   });
 });

@@ -109,6 +109,7 @@ describe('imports', () => {
   const homes: readonly [dependency: RegExp, home: RegExp][] = [
     [/^hono/, /^src\/(http|admin)\//],
     [/^zod$/, /^src\/(wire|config)\.ts|^src\/http\/admin_body\.ts|^src\/cli\/pool_file\.ts/],
+    [/^prom-client$/, /^src\/http\/metrics\.ts/],
     [/^jose$/, /^src\/access\//],
     [/^(drizzle-orm|@libsql)/, /^src\/store\/libsql|^db\//],
     [/^commander$/, /^src\/(cli\/|main\.ts)/],

@@ -3,6 +3,7 @@
  * HTTP and signals. It checks everything that can be checked before it touches anything.
  */
 import { makeApp } from '../http/app.ts';
+import { makeDesk } from '../http/desk.ts';
 import type { Server } from '../http/server.ts';
 import type { ServeSettings } from '../config.ts';
 import { log, messageOf, startLog } from '../log.ts';
@@ -15,7 +16,11 @@ import { restoreStarts } from '../scheduler/restore_starts.ts';
 import type { SchedulerEvents } from '../scheduler/scheduler.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
 import { SCHEMA_VERSION, VERSION } from '../version.ts';
-import { adminHashOfEnvironment, adminHashOfStore } from './admin_secret.ts';
+import {
+  adminHashOfEnvironment,
+  adminHashOfStore,
+  metricsHashOfEnvironment,
+} from './admin_secret.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
@@ -100,6 +105,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     store,
     deadlines: new Deadlines(clock),
     adminHash: parts.environmentHash ?? await adminHashOfStore(store, settings.db),
+    desk: makeDesk({ scheduler, metricsHash: metricsHashOfEnvironment() }),
     baseDomain: settings.baseDomain,
     describe: () => ({
       version: VERSION,
@@ -112,6 +118,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const listener = new Listener(settings, makeApp(server));
   const origin = listener.open(parts.tls);
   housekeeping.start();
+  server.desk.start();
   print(`nthbouncer listening on ${origin}`);
   await first?.(origin);
   onReload(settings, { directory, listener, clock });
@@ -127,6 +134,7 @@ async function stop(
   const { scheduler, store, deadlines, directory, governors } = parts.server;
   scheduler.drain();
   parts.housekeeping.stop();
+  parts.server.desk.stop();
   await Promise.race([parts.listener.close(), delay(settings.drainMs), stopSignal()]);
   deadlines.close();
   await directory.saveUses().catch(() => {});

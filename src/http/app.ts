@@ -30,7 +30,8 @@ export function makeApp(server: Server): Fetch {
     const pathAt = url.indexOf('/', hostAt);
     const pool = hosts.poolOf(url.slice(hostAt, pathAt));
     if (pool !== null) return proxy.answer(request, peer, pool);
-    return locks.answer(request, peer, url.slice(pathAt)) ?? router.fetch(request);
+    return locks.answer(request, peer, url.slice(pathAt)) ??
+      router.fetch(request, { peer });
   };
   return (request, peer) => {
     try {
@@ -41,8 +42,12 @@ export function makeApp(server: Server): Fetch {
   };
 }
 
-function makeRouter(server: Server): Hono {
-  const router = new Hono();
+interface Surroundings {
+  readonly Bindings: { readonly peer: Peer };
+}
+
+function makeRouter(server: Server): Hono<Surroundings> {
+  const router = new Hono<Surroundings>();
   const methods = new Map<string, string[]>();
   for (const route of ROUTES) {
     router.on(route.method, route.path, (context) => {
@@ -66,7 +71,11 @@ function mayPass(access: Access, request: Request, server: Server): boolean {
     ' ',
   );
   if (scheme.toLowerCase() !== 'bearer' || more.length > 0) return false;
-  return isSameSecretHash(hashOf(token), server.adminHash);
+  const hash = hashOf(token);
+  const { metricsHash } = server.desk;
+  const isMetrics = access === 'metrics' && metricsHash !== null &&
+    isSameSecretHash(hash, metricsHash);
+  return isMetrics || isSameSecretHash(hash, server.adminHash);
 }
 
 function answerError(error: unknown): Response {

@@ -38,7 +38,6 @@ interface Call {
 export class LockDoor {
   readonly #server: Server;
   readonly #epochMs: () => number;
-  #unknownPools = 0;
   #unknownToldAtMs = -Infinity;
 
   constructor(server: Server) {
@@ -201,11 +200,11 @@ export class LockDoor {
 
   /** Calls to unknown pools are counted, and told in one line a minute at the most. */
   #countUnknownPool(): void {
-    this.#unknownPools++;
+    const unknownPools = ++this.#server.scheduler.log.tally.unknownPools;
     const nowMs = this.#server.scheduler.clock.nowMs();
     if (nowMs - this.#unknownToldAtMs < UNKNOWN_POOL_LINE_MS) return;
     this.#unknownToldAtMs = nowMs;
-    log.warn('{count} calls to unknown pools so far', { count: this.#unknownPools });
+    log.warn('{count} calls to unknown pools so far', { count: unknownPools });
   }
 
   #grantAnswer({ lease, gauge, queuedMs }: Granted, { spec }: Entry): Response {

@@ -5,8 +5,11 @@
 import type { Context } from 'hono';
 import type { Server } from './server.ts';
 
-/** `open`: anybody. `admin`: whoever has the admin token. */
-export type Access = 'open' | 'admin';
+/**
+ * `open`: anybody. `admin`: whoever has the admin token, or a signed-in session of the page (its
+ * writes with its token too). `metrics`: the same, and whoever has the metrics token.
+ */
+export type Access = 'open' | 'admin' | 'metrics';
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';

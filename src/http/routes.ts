@@ -5,6 +5,7 @@ import { logRoutes } from './access_log.ts';
 import { governorRoutes } from './governor.ts';
 import { healthRoutes } from './health.ts';
 import { keyRoutes } from './keys.ts';
+import { metricRoutes } from './metrics.ts';
 import { poolRoutes } from './pools.ts';
 import type { Route } from './route.ts';
 import { statusRoutes } from './status.ts';
@@ -16,4 +17,5 @@ export const ROUTES: readonly Route[] = [
   ...statusRoutes,
   ...logRoutes,
   ...governorRoutes,
+  ...metricRoutes,
 ];
