@@ -21,6 +21,7 @@ export const ERRORS = {
   too_many_requests: { status: 429, sentence: 'The pool cannot take this request now.' },
   internal: { status: 500, sentence: 'The server failed to answer; its log says more.' },
   no_upstream: { status: 501, sentence: 'The pool has no upstream to forward to.' },
+  too_many_viewers: { status: 503, sentence: 'Too many viewers watch events already.' },
   shutting_down: { status: 503, sentence: 'The server is shutting down.' },
   storage_unavailable: {
     status: 503,

@@ -3,7 +3,7 @@
  * HTTP and signals. It checks everything that can be checked before it touches anything.
  */
 import { makeApp } from '../http/app.ts';
-import { makeDesk } from '../http/desk.ts';
+import { Desk } from '../http/desk.ts';
 import type { Server } from '../http/server.ts';
 import type { ServeSettings } from '../config.ts';
 import { log, messageOf, startLog } from '../log.ts';
@@ -98,14 +98,15 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   if (parts.pools !== null) await applyPoolFile(directory, parts.pools, clock.nowMs());
   const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
   const startedAtMs = clock.nowMs();
+  const adminHash = parts.environmentHash ?? await adminHashOfStore(store, settings.db);
   const server: Server = {
     scheduler,
     directory,
     governors,
     store,
     deadlines: new Deadlines(clock),
-    adminHash: parts.environmentHash ?? await adminHashOfStore(store, settings.db),
-    desk: makeDesk({ scheduler, metricsHash: metricsHashOfEnvironment() }),
+    adminHash,
+    desk: new Desk({ scheduler, store, adminHash, metricsHash: metricsHashOfEnvironment() }),
     baseDomain: settings.baseDomain,
     describe: () => ({
       version: VERSION,
@@ -114,11 +115,11 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
       uptimeMs: clock.nowMs() - startedAtMs,
     }),
   };
+  await server.desk.start();
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
   const listener = new Listener(settings, makeApp(server));
   const origin = listener.open(parts.tls);
   housekeeping.start();
-  server.desk.start();
   print(`nthbouncer listening on ${origin}`);
   await first?.(origin);
   onReload(settings, { directory, listener, clock });
@@ -134,7 +135,7 @@ async function stop(
   const { scheduler, store, deadlines, directory, governors } = parts.server;
   scheduler.drain();
   parts.housekeeping.stop();
-  parts.server.desk.stop();
+  await parts.server.desk.stop();
   await Promise.race([parts.listener.close(), delay(settings.drainMs), stopSignal()]);
   deadlines.close();
   await directory.saveUses().catch(() => {});

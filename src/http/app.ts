@@ -15,6 +15,7 @@ import { ProxyDoor } from './proxy.ts';
 import type { Access } from './route.ts';
 import { ROUTES } from './routes.ts';
 import type { Peer, Server } from './server.ts';
+import { sessionMayPass } from './session.ts';
 
 export type Fetch = (request: Request, peer: Peer) => Response | Promise<Response>;
 
@@ -67,9 +68,10 @@ function makeRouter(server: Server): Hono<Surroundings> {
 
 function mayPass(access: Access, request: Request, server: Server): boolean {
   if (access === 'open') return true;
-  const [scheme = '', token = '', ...more] = (request.headers.get('authorization') ?? '').split(
-    ' ',
-  );
+  const authorization = request.headers.get('authorization');
+  // A browser's cookie counts where nothing better was presented.
+  if (authorization === null) return sessionMayPass(request, server);
+  const [scheme = '', token = '', ...more] = authorization.split(' ');
   if (scheme.toLowerCase() !== 'bearer' || more.length > 0) return false;
   const hash = hashOf(token);
   const { metricsHash } = server.desk;

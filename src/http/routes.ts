@@ -2,6 +2,7 @@
  * The table of all routes behind the lock door.
  */
 import { logRoutes } from './access_log.ts';
+import { eventRoutes } from './events.ts';
 import { governorRoutes } from './governor.ts';
 import { healthRoutes } from './health.ts';
 import { keyRoutes } from './keys.ts';
@@ -18,4 +19,5 @@ export const ROUTES: readonly Route[] = [
   ...logRoutes,
   ...governorRoutes,
   ...metricRoutes,
+  ...eventRoutes,
 ];

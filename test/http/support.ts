@@ -5,7 +5,7 @@
 import { hashOf } from '../../src/access/keys.ts';
 import type { Fetch } from '../../src/http/app.ts';
 import { makeApp } from '../../src/http/app.ts';
-import { makeDesk } from '../../src/http/desk.ts';
+import { Desk } from '../../src/http/desk.ts';
 import type { Server } from '../../src/http/server.ts';
 import type { Clock, Timer } from '../../src/scheduler/clock.ts';
 import { Deadlines } from '../../src/scheduler/deadlines.ts';
@@ -105,7 +105,9 @@ export class TestServer {
     });
     const directory = new Directory(store, scheduler);
     directory.load(snapshot);
-    const desk = makeDesk({ scheduler, metricsHash: hashOf(METRICS_TOKEN) });
+    const adminHash = hashOf(ADMIN_TOKEN);
+    const metricsHash = hashOf(METRICS_TOKEN);
+    const desk = new Desk({ scheduler, store, adminHash, metricsHash });
     const governors = new GovernorKeeper(store, scheduler);
     return new TestServer(store, {
       scheduler,
