@@ -13,6 +13,8 @@ import { Hosts } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
 import type { Access } from './route.ts';
+import { goTo } from './page_answer.ts';
+import { PAGE_ROUTES } from './pages.ts';
 import { ROUTES } from './routes.ts';
 import type { Peer, Server } from './server.ts';
 import { sessionMayPass } from './session.ts';
@@ -50,10 +52,11 @@ interface Surroundings {
 function makeRouter(server: Server): Hono<Surroundings> {
   const router = new Hono<Surroundings>();
   const methods = new Map<string, string[]>();
-  for (const route of ROUTES) {
+  for (const route of [...ROUTES, ...PAGE_ROUTES]) {
     router.on(route.method, route.path, (context) => {
-      if (!mayPass(route.access, context.req.raw, server)) return faultAnswer('unauthorized');
-      return route.answer(context, server);
+      if (mayPass(route.access, context.req.raw, server)) return route.answer(context, server);
+      if (route.access === 'page') return goTo(context, '/admin/sign-in');
+      return faultAnswer('unauthorized');
     });
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);
   }

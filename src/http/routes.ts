@@ -7,6 +7,7 @@ import { governorRoutes } from './governor.ts';
 import { healthRoutes } from './health.ts';
 import { keyRoutes } from './keys.ts';
 import { metricRoutes } from './metrics.ts';
+import { documentRoutes } from './openapi.ts';
 import { poolRoutes } from './pools.ts';
 import type { Route } from './route.ts';
 import { statusRoutes } from './status.ts';
@@ -20,4 +21,5 @@ export const ROUTES: readonly Route[] = [
   ...governorRoutes,
   ...metricRoutes,
   ...eventRoutes,
+  ...documentRoutes,
 ];

@@ -1,7 +1,7 @@
 /**
  * What each pool did lately, for charts: per span a ring of so many cells, so that a day of it
- * takes as much room as a minute. A pool gets its rings when it first does something, and loses them
- * when it has done nothing for a day; there is room for so many pools. Finished cells are
+ * takes as much room as a minute. A pool gets its rings when it first does something, and loses
+ * them when it has done nothing for a day; there is room for so many pools. Finished cells are
  * stored, so that the charts survive a restart.
  */
 import type { HistoryRow, Store } from '../store/store.ts';
