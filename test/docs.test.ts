@@ -3,6 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { configSchema } from '../src/cli/pool_file.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
 import { SOURCES } from '../src/http/metric_sources.ts';
@@ -37,6 +38,18 @@ describe('docs/errors.md', () => {
     const listed = Object.fromEntries(rows.map((row) => [row[1], Number(row[2])]));
     const wanted = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
     expect(listed).toEqual(Object.fromEntries(wanted));
+  });
+});
+
+describe('deploy/config.schema.json', () => {
+  it('is what the configuration file is checked by', () => {
+    const written = readFileSync('deploy/config.schema.json', 'utf8');
+    expect(JSON.parse(written), 'npm run schema writes it anew').toEqual(
+      JSON.parse(JSON.stringify(configSchema())),
+    );
+    const { pools: [{ keys, ...spec }] } = JSON.parse(readFileSync('deploy/pools.json', 'utf8'));
+    expect(keys).toHaveLength(1);
+    expect(PoolSpec.safeParse(spec).success).toBe(true);
   });
 });
 

@@ -21,8 +21,22 @@ const FileKey = z.strictObject({
   'exactly one of hash and env is wanted',
 );
 const PoolFile = z.strictObject({
+  /** For editors: the JSON Schema that the file follows. */
+  $schema: z.string().optional(),
   pools: z.array(z.looseObject({ keys: z.array(FileKey).default([]) })).max(10_000),
 });
+
+/** The JSON Schema of the file, for editors. */
+export function configSchema(): Readonly<Record<string, unknown>> {
+  const shape = z.strictObject({
+    ...PoolFile.shape,
+    pools: z.array(PoolSpec.extend({ keys: z.array(FileKey).default([]) })).max(10_000),
+  });
+  return {
+    title: 'nthbouncer --config',
+    ...z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' }),
+  };
+}
 
 export interface FilePool {
   readonly spec: PoolSpec;
