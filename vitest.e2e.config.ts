@@ -1,5 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
+/** Whole servers, started and killed: one file at a time, and with time to spare. */
 export default defineConfig({
-  test: { include: ['test/e2e/**/*.e2e.ts'], fileParallelism: false, testTimeout: 60_000 },
+  test: {
+    include: ['test/e2e/**/*.e2e.ts'],
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
 });

@@ -35,7 +35,7 @@ export const claim = sqliteTable('claim', {
   folds: integer().notNull(),
   /** How many claims and guarded transactions there were. */
   writes: integer().notNull(),
-  /** What `writes` was when the main file last held everything: the log builds on it. */
+  /** What `writes` was when the main file last held everything: the WAL builds on it. */
   base: integer().notNull(),
 }, (table) => [
   check('claim_one_row', sql`${table.id} = 1`),
@@ -109,6 +109,16 @@ export const lease = sqliteTable('lease', {
   /** The whole row as a JSON array. */
   body: text().notNull(),
 });
+
+/** Nonces of signed requests, each kept until it cannot be replayed any more. */
+export const nonce = sqliteTable('nonce', {
+  pool: text().notNull(),
+  nonce: text().notNull(),
+  until: integer().notNull(),
+}, (table) => [
+  primaryKey({ columns: [table.pool, table.nonce] }),
+  index('nonce_until').on(table.until),
+]);
 
 /** Batches that were committed and not yet folded, oldest first. */
 export const journal = sqliteTable('journal', {

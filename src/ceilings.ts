@@ -2,14 +2,23 @@
  * Ceilings that hold for every server, in one place; the documents are tested against them.
  */
 export const CEILINGS = {
+  /** Bytes of a request line with its headers. */
+  headBytes: 16 * 1024,
   /** Bytes of a lock body, and how long it may take to arrive. */
   lockBodyBytes: 64 * 1024,
   adminBodyBytes: 1024 * 1024,
+  /** The most that a pool may ask to be read of a body before its signature is checked. */
+  signedBodyBytes: 16 * 1024 * 1024,
+  /** What large bodies whose signature is not checked yet may hold together. */
+  unprovenBodiesBytes: 256 * 1024 * 1024,
   bodyMs: 10_000,
   pools: 10_000,
   keysOfPool: 1_000,
+  noncesOfPool: 100_000,
   /** Waiters of all pools together. */
   waiters: 100_000,
+  /** Idempotency-Keys that are remembered; beyond it the oldest are forgotten. */
+  repeatKeys: 100_000,
   /** Upstream response headers in one release report, and bytes of each. */
   reportHeaders: 64,
   reportHeaderBytes: 8 * 1024,

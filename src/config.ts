@@ -4,6 +4,7 @@
  * together.
  */
 import { z } from 'zod';
+import { isCidr } from './cidr.ts';
 
 const host = z.string().regex(/^[A-Za-z0-9._:-]+$/, 'must be an address or a host name');
 const port = z.string().regex(/^\d{1,5}$/, 'must be a whole number').transform(Number)
@@ -21,12 +22,18 @@ const domain = z.string().max(253).regex(
 const drainMs = z.string().regex(/^\d{1,7}$/, 'must be a whole number of ms').transform(Number)
   .pipe(z.number().max(3_600_000, 'must be at most 3600000'));
 
+const cidrs = z.string().transform((text) => text.split(',').map((one) => one.trim()))
+  .pipe(z.array(z.string().refine(isCidr, 'must be addresses or ranges such as 10.0.0.0/8')));
+const clientIpHeader = z.string().toLowerCase().pipe(
+  z.enum(['x-forwarded-for', 'cf-connecting-ip'], 'must be x-forwarded-for or cf-connecting-ip'),
+);
+
 export interface Setting {
   readonly flag: string;
   readonly environment: string;
   /** As a person would type it; undefined: none. */
   readonly fallback: string | undefined;
-  readonly schema: z.ZodType<string | number, string>;
+  readonly schema: z.ZodType<string | number | readonly string[], string>;
   readonly about: string;
 }
 
@@ -65,6 +72,20 @@ export const SETTINGS = {
     fallback: undefined,
     schema: path,
     about: 'a JSON file of pools',
+  },
+  trustedProxies: {
+    flag: '--trusted-proxies <ranges>',
+    environment: 'NTHBOUNCER_TRUSTED_PROXIES',
+    fallback: undefined,
+    schema: cidrs,
+    about: "proxies whose word about the caller's address is taken: CIDR,…",
+  },
+  clientIpHeader: {
+    flag: '--client-ip-header <name>',
+    environment: 'NTHBOUNCER_CLIENT_IP_HEADER',
+    fallback: 'x-forwarded-for',
+    schema: clientIpHeader,
+    about: 'the header that is read from them: x-forwarded-for or cf-connecting-ip',
   },
   tlsCert: {
     flag: '--tls-cert <file>',

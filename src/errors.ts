@@ -19,6 +19,7 @@ export const ERRORS = {
   },
   payload_too_large: { status: 413, sentence: 'The body is larger than allowed.' },
   too_many_requests: { status: 429, sentence: 'The pool cannot take this request now.' },
+  head_too_large: { status: 431, sentence: 'The request line and headers are too large.' },
   internal: { status: 500, sentence: 'The server failed to answer; its log says more.' },
   no_upstream: { status: 501, sentence: 'The pool has no upstream to forward to.' },
   too_many_viewers: { status: 503, sentence: 'Too many viewers watch events already.' },

@@ -11,6 +11,7 @@ import { VERSION } from './version.ts';
 const program = new Command('nthbouncer')
   .description('Keeps callers within what an upstream API can take.')
   .version(VERSION)
+  .enablePositionalOptions()
   .exitOverride()
   .showSuggestionAfterError(false)
   .configureOutput({ writeErr: (text) => printError(text.trimEnd()) });
@@ -23,6 +24,8 @@ try {
     printError(`nthbouncer: ${error.message}`);
     Deno.exit(error.exit);
   }
+  // Whoever read what was printed has seen enough.
+  if (error instanceof Deno.errors.BrokenPipe) Deno.exit(EXIT.failed);
   // Commander has printed its line; asking for help or the version is no error.
   if (error instanceof CommanderError) Deno.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage);
   printError(`nthbouncer: ${messageOf(error)}`);

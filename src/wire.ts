@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { CEILINGS } from './ceilings.ts';
 import type { Issue } from './errors.ts';
+import { AccessSpec } from './wire_access.ts';
 
 /** A pool's name is a DNS label, since it is also a host name's first part. */
 export const POOL_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -91,26 +92,6 @@ const Rate = z.strictObject({
   maxPauseMs: whole(0, 86_400_000).default(300_000),
 });
 
-/** An HTTP header's name, kept in lower case. */
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/).toLowerCase();
-
-const Access = z.strictObject({
-  key: z.strictObject({
-    required: z.boolean().default(true),
-    authorization: z.array(z.enum(['Nthbouncer', 'Bearer', 'Basic'])).max(3)
-      .default(['Nthbouncer']),
-    headers: z.array(headerName).max(8).default([]),
-  }).prefault({}),
-  // A policy that this version does not enforce must be refused, not ignored.
-  ip: z.strictObject({
-    allow: z.array(z.string()).max(0).default([]),
-    deny: z.array(z.string()).max(0).default([]),
-  }).prefault({}),
-  hmac: z.null().default(null),
-  jwt: z.null().default(null),
-  cloudflareAccess: z.null().default(null),
-});
-
 const settings = {
   concurrency: Concurrency.prefault({}),
   queue: z.strictObject({
@@ -119,7 +100,7 @@ const settings = {
   }).prefault({}),
   lease: Lease.prefault({}),
   rate: Rate.prefault({}),
-  access: Access.prefault({}),
+  access: AccessSpec.prefault({}),
   upstream: z.null().default(null),
   log: z.strictObject({
     retentionDays: whole(1, 3_650).default(30),

@@ -77,3 +77,15 @@ describe('docs/metrics.md', () => {
     }
   });
 });
+
+describe('docs/access.md', () => {
+  const access = readFileSync('docs/access.md', 'utf8');
+
+  it('shows settings that are taken as they stand', () => {
+    const blocks = [...access.matchAll(/```json\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+    expect(blocks.length).toBeGreaterThan(3);
+    for (const block of blocks) {
+      expect(() => PoolSpec.parse({ name: 'p', ...JSON.parse(block) }), block).not.toThrow();
+    }
+  });
+});

@@ -110,7 +110,7 @@ describe('imports', () => {
     [/^hono/, /^src\/(http|admin)\//],
     [
       /^zod$/,
-      /^src\/(wire|config|answers)\.ts|^src\/http\/(openapi|api_doc)\.ts|^src\/http\/admin_body\.ts|^src\/cli\/pool_file\.ts/,
+      /^src\/(wire|wire_access|config|answers)\.ts|^src\/http\/(openapi|api_doc|admin_body)\.ts|^src\/cli\/pool_file\.ts/,
     ],
     [/^prom-client$/, /^src\/http\/metrics\.ts/],
     [/^jose$/, /^src\/access\//],

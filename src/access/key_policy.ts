@@ -4,56 +4,78 @@
  * where no key is required.
  */
 import { Buffer } from 'node:buffer';
+import type { AccessSpec } from '../wire_access.ts';
 import type { KeyRing } from './keys.ts';
 import { KEY_PREFIX } from './keys.ts';
+import type { HeaderSource, PolicyKind, PolicyVerdict } from './policy.ts';
+import { PASS } from './policy.ts';
 
-export interface KeySettings {
-  readonly required: boolean;
-  readonly authorization: readonly ('Nthbouncer' | 'Bearer' | 'Basic')[];
-  /** Further header names, in lower case. */
-  readonly headers: readonly string[];
-}
+type KeySettings = AccessSpec['key'];
 
-export type Judgement =
-  | { readonly kind: 'pass'; readonly keyId: string | null }
-  | { readonly kind: 'fail'; readonly reason: string };
-
-export interface HeaderSource {
-  get(name: string): string | null;
+interface Presented {
+  readonly key: string;
+  /** The header that carried it. */
+  readonly carrier: string;
 }
 
 const SCHEME = /^([A-Za-z]+)(?: +(\S.*))?$/;
+/** A second line of the same header: they come joined. */
+const REPEATED = /, *(?:nthbouncer|bearer|basic) /i;
+const WRONG: PolicyVerdict = { kind: 'fail', reason: 'key: wrong' };
+const MISSING: PolicyVerdict = { kind: 'fail', reason: 'key: missing' };
+const TWICE: PolicyVerdict = { kind: 'fail', reason: 'key: authorization repeated' };
+
+export const keyPolicy: PolicyKind = {
+  name: 'key',
+  make: ({ spec, keys }, { epochMs }) => {
+    const settings = spec.access.key;
+    return { judge: ({ headers }) => judgeKey(keys, settings, { headers, epochMs }) };
+  },
+};
 
 /** Judges by the keys that the headers present. */
-export function judgeKey(
+function judgeKey(
   ring: KeyRing,
   settings: KeySettings,
   request: { headers: HeaderSource; epochMs: () => number },
-): Judgement {
-  const presented = presentedKeys(settings, request.headers);
+): PolicyVerdict {
+  const authorization = request.headers.get('authorization');
+  if (authorization?.includes(',') && REPEATED.test(authorization)) return TWICE;
+  const presented = presentedKeys(settings, request.headers, authorization);
   let keyId: string | null = null;
-  for (const key of presented) {
+  for (const { key } of presented) {
     const row = ring.find(key, request.epochMs);
-    if (row === undefined) return { kind: 'fail', reason: 'key: wrong' };
+    if (row === undefined) return WRONG;
     keyId ??= row.id;
   }
-  if (keyId === null && settings.required) return { kind: 'fail', reason: 'key: missing' };
-  return { kind: 'pass', keyId };
+  if (keyId === null) {
+    if (!settings.required) return PASS;
+    // The same work as for a wrong key.
+    ring.find('', request.epochMs);
+    return MISSING;
+  }
+  const carriers = presented.map(({ carrier }) => carrier);
+  return { kind: 'pass', keyId, carriers, isProven: true };
 }
 
 /** Every value that is taken as a key. A repeated header comes joined by a comma, and fails. */
-function presentedKeys(settings: KeySettings, headers: HeaderSource): string[] {
-  const presented: string[] = [];
+function presentedKeys(
+  settings: KeySettings,
+  headers: HeaderSource,
+  authorization: string | null,
+): Presented[] {
+  const presented: Presented[] = [];
   const own = headers.get('x-nthpool-key');
-  if (own !== null) presented.push(own);
-  const authorization = headers.get('authorization');
+  if (own !== null) presented.push({ key: own, carrier: 'x-nthpool-key' });
   if (authorization !== null) {
     const key = authorizationKey(settings, authorization);
-    if (key !== null) presented.push(key);
+    if (key !== null) presented.push({ key, carrier: 'authorization' });
   }
-  for (const name of settings.headers) {
-    const value = headers.get(name);
-    if (value?.startsWith(KEY_PREFIX)) presented.push(value);
+  for (const carrier of settings.headers) {
+    const key = headers.get(carrier);
+    if (key?.startsWith(KEY_PREFIX) || key?.includes(`, ${KEY_PREFIX}`)) {
+      presented.push({ key, carrier });
+    }
   }
   return presented;
 }

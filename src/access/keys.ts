@@ -77,6 +77,11 @@ export class KeyRing {
     return row;
   }
 
+  hasId(id: string): boolean {
+    for (const row of this.#byHash.values()) if (row.id === id) return true;
+    return false;
+  }
+
   /** In the order in which they were made. */
   rows(): KeyRow[] {
     return [...this.#byHash.values()];

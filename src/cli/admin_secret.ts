@@ -38,14 +38,16 @@ export async function adminHashOfStore(store: Store, databaseUrl: string): Promi
 export async function resetAdminToken(store: Store, databaseUrl: string): Promise<string> {
   const token = freshToken();
   const hash = hashOf(token);
-  await store.saveValue(VALUE, hash);
   if (Deno.stdout.isTerminal()) {
+    await store.saveValue(VALUE, hash);
     print(`admin token (shown once): ${token}`);
     return hash;
   }
   const path = join(databaseFolder(databaseUrl) ?? '.', 'admin-token');
+  // The file comes first: where it cannot be written, a hash in force would lock everybody out.
   await Deno.remove(path).catch(() => {});
   await Deno.writeTextFile(path, `${token}\n`, { mode: 0o600, createNew: true });
+  await store.saveValue(VALUE, hash);
   print(`admin token written to ${path}`);
   return hash;
 }

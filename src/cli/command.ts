@@ -18,6 +18,17 @@ export const EXIT = {
   owned: 3,
   /** The database is damaged, too new or cannot be opened; it was left as it is. */
   database: 4,
+  /** The server said no. */
+  refused: 5,
+  /** No server answers. */
+  unreachable: 6,
+  /** `run`: no slot within the wait. */
+  noSlot: 75,
+  /** `run`: the lease was lost, and the command ended. */
+  lost: 124,
+  /** `run`: the command cannot be started, or there is none of this name. */
+  notExecutable: 126,
+  notFound: 127,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -11,13 +11,18 @@ import { print } from './command.ts';
 const VALUE = 'first_start_done';
 const POOL = 'default';
 
-/** Makes pool and key unless it was done before; returns the lines to print once it listens. */
+/** Makes pool and key unless it was done or there are pools; returns what prints them. */
 export async function firstStart(
   store: Store,
   directory: Directory,
   nowMs: number,
 ): Promise<((origin: string) => Promise<void>) | null> {
   if (await store.readValue(VALUE) !== null) return null;
+  const pools = directory.list();
+  if (pools.some(({ spec, isManaged }) => isManaged || spec.name !== POOL)) {
+    await store.saveValue(VALUE, String(nowMs));
+    return null;
+  }
   const entry = directory.get(POOL) ?? await directory.put(PoolSpec.parse({ name: POOL }));
   const key = freshKey();
   await directory.addKeys(entry, [keyRow(key, {

@@ -3,8 +3,9 @@
  * touched, applied all or nothing. The file owns the pools that it names.
  */
 import { z } from 'zod';
-import { keyRow } from '../access/keys.ts';
-import { hashOf } from '../access/keys.ts';
+import { hashOf, keyRow } from '../access/keys.ts';
+import { mapSecrets } from '../access/secret_fields.ts';
+import { CEILINGS } from '../ceilings.ts';
 import type { Directory } from '../scheduler/directory.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
@@ -20,10 +21,16 @@ const FileKey = z.strictObject({
   (key) => (key.hash === undefined) !== (key.env === undefined),
   'exactly one of hash and env is wanted',
 );
+const SecretSource = z.strictObject({
+  env: z.string().min(1).optional(),
+  file: z.string().min(1).optional(),
+}).refine(({ env, file }) => (env === undefined) !== (file === undefined));
 const PoolFile = z.strictObject({
   /** For editors: the JSON Schema that the file follows. */
   $schema: z.string().optional(),
-  pools: z.array(z.looseObject({ keys: z.array(FileKey).default([]) })).max(10_000),
+  pools: z.array(
+    z.looseObject({ keys: z.array(FileKey).max(CEILINGS.keysOfPool).default([]) }),
+  ).max(CEILINGS.pools),
 });
 
 /** The JSON Schema of the file, for editors. */
@@ -59,21 +66,35 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
   const { pools } = checked(PoolFile, json, path);
   const seen = new Set<string>();
   return pools.map(({ keys, ...rest }, index) => {
-    const spec = checked(PoolSpec, rest, `${path}: pools.${index}`);
+    const where = `${path}: pools.${index}`;
+    const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
+    const spec = checked(PoolSpec, resolved, where);
     if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
     seen.add(spec.name);
-    return { spec, keys: keys.map((key) => ({ name: key.name, hash: keyHash(key, path) })) };
+    const hashed = keys.map((key) => ({ name: key.name, hash: keyHash(key, path) }));
+    if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
+      throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
+    }
+    return { spec, keys: hashed };
   });
 }
 
-/** Brings the directory to what the file says. Pools that it names no more stay, unmanaged. */
+/**
+ * Brings the directory to what the file says. Pools that it names no more stay, unmanaged. Returns
+ * the ids of the keys that it revoked.
+ */
 export async function applyPoolFile(
   directory: Directory,
   pools: readonly FilePool[],
   nowMs: number,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
+  const revoked = new Set<string>();
   const named = new Set(pools.map(({ spec }) => spec.name));
   await directory.inTurn(async () => {
+    const added = pools.filter(({ spec }) => directory.get(spec.name) === undefined).length;
+    if (directory.list().length + added > CEILINGS.pools) {
+      throw new PoolFileError(`a server holds at most ${CEILINGS.pools} pools`);
+    }
     for (const entry of directory.list()) {
       if (entry.isManaged && !named.has(entry.spec.name)) await directory.put(entry.spec, false);
     }
@@ -82,12 +103,15 @@ export async function applyPoolFile(
       const wanted = new Set(keys.map((key) => key.hash));
       const known = new Set(entry.keys.rows().map((row) => row.hash));
       for (const row of entry.keys.rows()) {
-        if (!wanted.has(row.hash)) await directory.removeKey(entry, row.id);
+        if (wanted.has(row.hash)) continue;
+        await directory.removeKey(entry, row.id);
+        revoked.add(row.id);
       }
       const fresh = keys.filter((key) => !known.has(key.hash));
       await directory.addKeys(entry, fresh.map((key) => rowOf(key, spec.name, nowMs)));
     }
   });
+  return revoked;
 }
 
 function rowOf(key: { name: string; hash: string }, pool: string, nowMs: number): KeyRow {
@@ -101,6 +125,25 @@ function keyHash(key: z.output<typeof FileKey>, path: string): string {
   const value = Deno.env.get(key.env ?? '');
   if (!value) throw new PoolFileError(`${path}: key ${key.name}: ${key.env} is not set`);
   return hashOf(value);
+}
+
+/** A secret of the file is named, not written: `{"env": NAME}` or `{"file": PATH}`. */
+function secretOf(source: unknown, where: string): string {
+  const named = SecretSource.safeParse(source);
+  if (!named.success) {
+    throw new PoolFileError(`${where}: {"env": NAME} or {"file": PATH} is wanted`);
+  }
+  const { env, file } = named.data;
+  if (env !== undefined) {
+    const value = Deno.env.get(env);
+    if (!value) throw new PoolFileError(`${where}: ${env} is not set`);
+    return value;
+  }
+  try {
+    return Deno.readTextFileSync(file ?? '').replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new PoolFileError(`${where}: ${messageOf(error)}`);
+  }
 }
 
 function checked<T>(schema: z.ZodType<T>, value: unknown, where: string): T {

@@ -2,6 +2,8 @@
  * `nthbouncer serve`, the one place where a server is put together: settings, database, scheduler,
  * HTTP and signals. It checks everything that can be checked before it touches anything.
  */
+import { openAccess } from '../access/access.ts';
+import type { Vault } from '../access/vault.ts';
 import { makeApp } from '../http/app.ts';
 import { Desk } from '../http/desk.ts';
 import type { Server } from '../http/server.ts';
@@ -26,8 +28,11 @@ import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
 import { firstStart } from './first_start.ts';
+import { warnOfOpenPools } from './exposure.ts';
 import { lapseLog } from './lapse_log.ts';
 import { Listener, readTls } from './listener.ts';
+import { masterKeyOfEnvironment, vaultFor } from './master_key.ts';
+import { dropPermissions } from './permissions.ts';
 import type { FilePool } from './pool_file.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from './pool_file.ts';
 import { addSettings, serveSettings } from './settings.ts';
@@ -41,6 +46,8 @@ export const serveCommand: Command = {
       'db',
       'baseDomain',
       'config',
+      'trustedProxies',
+      'clientIpHeader',
       'tlsCert',
       'tlsKey',
       'drainMs',
@@ -65,13 +72,17 @@ const events: SchedulerEvents = {
 };
 
 async function serve(settings: ServeSettings): Promise<void> {
+  // The program may start commands for `run`; the server never does.
+  await Deno.permissions.revoke({ name: 'run' });
   const environmentHash = adminHashOfEnvironment();
+  const environmentKey = masterKeyOfEnvironment();
   const pools = await poolsOf(settings);
   const tls = await readTls(settings);
   startLog((line) => printError(line.trimEnd()));
   const database = await openDatabase(settings.db);
   try {
-    await run(settings, { ...database, environmentHash, pools, tls });
+    const vault = await vaultFor(settings.db, { environmentKey, pools: database.snapshot.pools });
+    await run(settings, { ...database, environmentHash, vault, pools, tls });
   } catch (error) {
     await database.store.close().catch(() => {});
     throw error;
@@ -80,26 +91,40 @@ async function serve(settings: ServeSettings): Promise<void> {
 
 interface Parts extends Database {
   readonly environmentHash: string | null;
+  readonly vault: Vault;
   readonly pools: readonly FilePool[] | null;
   readonly tls: Awaited<ReturnType<typeof readTls>>;
 }
 
 async function run(settings: ServeSettings, parts: Parts): Promise<void> {
+  const stopped = stopSignal();
   const { store, snapshot } = parts;
   const clock = new SystemClock();
   const { fence, attempt } = snapshot;
   const random = () => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;
   const scheduler = new Scheduler({ store, clock, fence, attempt, random, events });
-  const directory = new Directory(store, scheduler);
+  const directory = new Directory(store, scheduler, parts.vault);
   directory.load(snapshot);
   scheduler.restore(snapshot.leases);
   await restoreStarts(store, directory, clock.nowMs());
   const governors = new GovernorKeeper(store, scheduler);
-  if (parts.pools !== null) await applyPoolFile(directory, parts.pools, clock.nowMs());
   const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
+  // Without a file nothing is owned by one any more.
+  await applyPoolFile(directory, parts.pools ?? [], clock.nowMs()).catch((error) => {
+    throw usageOf(error);
+  });
   const startedAtMs = clock.nowMs();
   const adminHash = parts.environmentHash ?? await adminHashOfStore(store, settings.db);
+  const { trustedProxies, clientIpHeader } = settings;
+  const access = openAccess({
+    clock,
+    keepNonce: (row) => scheduler.journal.keepNonce(row),
+    ...(trustedProxies === undefined ? {} : { trustedProxies }),
+    clientIpHeader,
+  });
+  access.nonces.restore(await store.readNonces());
   const server: Server = {
+    access,
     scheduler,
     directory,
     governors,
@@ -120,10 +145,13 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const listener = new Listener(settings, makeApp(server));
   const origin = listener.open(parts.tls);
   housekeeping.start();
+  warnOfOpenPools(directory, origin);
+  await dropPermissions();
+  // Whoever reads the line that it listens may send a signal at once.
+  onReload(settings, { directory, listener, scheduler });
   print(`nthbouncer listening on ${origin}`);
   await first?.(origin);
-  onReload(settings, { directory, listener, clock });
-  await stopSignal();
+  await stopped;
   await stop(settings, { server, housekeeping, listener });
 }
 
@@ -158,15 +186,19 @@ function stopSignal(): Promise<void> {
 
 function onReload(
   settings: ServeSettings,
-  parts: { directory: Directory; listener: Listener; clock: SystemClock },
+  parts: { directory: Directory; listener: Listener; scheduler: Scheduler },
 ): void {
   if (Deno.build.os === 'windows') return;
+  const { directory, scheduler } = parts;
   Deno.addSignalListener('SIGHUP', async () => {
     try {
       const pools = await poolsOf(settings);
       const tls = await readTls(settings);
-      if (pools !== null) await applyPoolFile(parts.directory, pools, parts.clock.nowMs());
       parts.listener.reload(tls);
+      if (pools !== null) {
+        const revoked = await applyPoolFile(directory, pools, scheduler.clock.nowMs());
+        scheduler.dismiss('unauthorized', ({ ask: { keyId } }) => revoked.has(keyId ?? ''));
+      }
       log.info('configuration reloaded');
     } catch (error) {
       log.error('configuration not reloaded: {reason}', { reason: messageOf(error) });
@@ -179,9 +211,14 @@ async function poolsOf({ config }: ServeSettings): Promise<FilePool[] | null> {
   try {
     return await readPoolFile(config);
   } catch (error) {
-    if (error instanceof PoolFileError) throw new Stop(EXIT.usage, `--config: ${error.message}`);
-    throw error;
+    throw usageOf(error);
   }
+}
+
+function usageOf(error: unknown): unknown {
+  return error instanceof PoolFileError
+    ? new Stop(EXIT.usage, `--config: ${error.message}`)
+    : error;
 }
 
 function delay(ms: number): Promise<void> {

@@ -16,6 +16,8 @@ export interface Ask {
   readonly tokens: number;
   readonly keyId: string | null;
   readonly holder: string | null;
+  /** Under which a repeat of this acquire is known; absent where none was given. */
+  readonly repeatKey?: string | undefined;
 }
 
 /** What a pool looks like right after a decision; it is told in the answer's headers. */

@@ -19,6 +19,8 @@ export interface Lease {
   readonly attempt: string;
   readonly keyId: string | null;
   readonly holder: string | null;
+  /** Under which a repeat of its acquire is known. */
+  readonly repeatKey?: string | undefined;
   readonly grantedAtMs: number;
   readonly termMs: number;
   /** No lease passes it. */

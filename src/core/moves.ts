@@ -69,6 +69,7 @@ export class Moves {
       attempt: ask.attempt,
       keyId: ask.keyId,
       holder: ask.holder,
+      repeatKey: ask.repeatKey,
       grantedAtMs: nowMs,
       termMs,
       requestDeadlineMs,
@@ -156,13 +157,15 @@ export class Moves {
 
   /** Sets the instant at which time alone may let the pool's head in, or move its governor. */
   #arm(pool: Pool, nowMs: number): void {
-    let dueAtMs = Math.min(pool.governor.dueAtMs, pool.pause?.untilMs ?? Infinity);
+    let dueAtMs = later(pool.governor.dueAtMs, nowMs);
+    // A pause that is over is still there until it is resumed, and must hide nothing.
+    if (pool.pause !== null) dueAtMs = Math.min(dueAtMs, later(pool.pause.untilMs, nowMs));
     const head = pool.queue.head;
     if (head !== null) {
       const opening = pool.opening(nowMs, head.ask.tokens, 0);
-      if (opening.kind === 'shut') dueAtMs = Math.min(dueAtMs, opening.atMs);
+      if (opening.kind === 'shut') dueAtMs = Math.min(dueAtMs, later(opening.atMs, nowMs));
     }
-    this.due.set(pool, dueAtMs > nowMs ? dueAtMs : Infinity);
+    this.due.set(pool, dueAtMs);
   }
 
   /** Refuses waiters that no longer fit a lowered limit. */
@@ -191,6 +194,11 @@ export class Moves {
       });
     }
   }
+}
+
+/** The instant, where it is still to come. */
+function later(atMs: number, nowMs: number): number {
+  return atMs > nowMs ? atMs : Infinity;
 }
 
 function openingAtMs(pool: Pool, nowMs: number): number {

@@ -4,12 +4,13 @@
  * answer without a word of the inside.
  */
 import { Hono } from 'hono';
+import { CEILINGS } from '../ceilings.ts';
 import { hashOf } from '../access/keys.ts';
 import { isSameSecretHash } from '../access/secret.ts';
 import { log, messageOf } from '../log.ts';
 import { StoreError } from '../store/store.ts';
 import { Fault, faultAnswer } from './fault.ts';
-import { Hosts } from './hosts.ts';
+import { Hosts, isSoundHost } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
 import type { Access } from './route.ts';
@@ -18,6 +19,9 @@ import { PAGE_ROUTES } from './pages.ts';
 import { ROUTES } from './routes.ts';
 import type { Peer, Server } from './server.ts';
 import { sessionMayPass } from './session.ts';
+
+/** A header's colon, blank and line break. */
+const HEADER_OVERHEAD = 4;
 
 export type Fetch = (request: Request, peer: Peer) => Response | Promise<Response>;
 
@@ -31,10 +35,18 @@ export function makeApp(server: Server): Fetch {
     const { url } = request;
     const hostAt = url.indexOf('://') + 3;
     const pathAt = url.indexOf('/', hostAt);
-    const pool = hosts.poolOf(url.slice(hostAt, pathAt));
-    if (pool !== null) return proxy.answer(request, peer, pool);
-    return locks.answer(request, peer, url.slice(pathAt)) ??
-      router.fetch(request, { peer });
+    const authority = url.slice(hostAt, pathAt);
+    // What a Host header or an absolute target brought into the path would be read in two ways.
+    if (!isSoundHost(authority) || !isSoundHost(request.headers.get('host') ?? '')) {
+      return faultAnswer('invalid_request', { message: 'The host is not a host name.' });
+    }
+    const pool = hosts.poolOf(authority);
+    const target = url.slice(pathAt);
+    if (pool !== null) return proxy.answer(request, peer, { pool, target });
+    const answered = locks.answer(request, peer, target);
+    if (answered !== null) return answered;
+    if (isHeadTooLarge(request)) return faultAnswer('head_too_large');
+    return router.fetch(request, { peer });
   };
   return (request, peer) => {
     try {
@@ -54,9 +66,10 @@ function makeRouter(server: Server): Hono<Surroundings> {
   const methods = new Map<string, string[]>();
   for (const route of [...ROUTES, ...PAGE_ROUTES]) {
     router.on(route.method, route.path, (context) => {
-      if (mayPass(route.access, context.req.raw, server)) return route.answer(context, server);
+      const { raw } = context.req;
+      if (mayPass(route.access, raw, server)) return route.answer(context, server);
       if (route.access === 'page') return goTo(context, '/admin/sign-in');
-      return faultAnswer('unauthorized');
+      return refuseSlowly(server, context.env.peer, raw.headers);
     });
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);
   }
@@ -67,6 +80,16 @@ function makeRouter(server: Server): Hono<Surroundings> {
   router.notFound(() => faultAnswer('not_found'));
   router.onError(answerError);
   return router;
+}
+
+/**
+ * Asked for all but the lock paths, which read single headers alone; there the runtime's own,
+ * larger ceiling holds.
+ */
+function isHeadTooLarge({ url, headers }: Request): boolean {
+  let bytes = url.length;
+  for (const [name, value] of headers) bytes += name.length + value.length + HEADER_OVERHEAD;
+  return bytes > CEILINGS.headBytes;
 }
 
 function mayPass(access: Access, request: Request, server: Server): boolean {
@@ -81,6 +104,15 @@ function mayPass(access: Access, request: Request, server: Server): boolean {
   const isMetrics = access === 'metrics' && metricsHash !== null &&
     isSameSecretHash(hash, metricsHash);
   return isMetrics || isSameSecretHash(hash, server.adminHash);
+}
+
+/** Guesses of the admin token are slowed as those of keys are. */
+function refuseSlowly(server: Server, peer: Peer, headers: Headers): Promise<Response> | Response {
+  const { access, scheduler: { clock } } = server;
+  const address = access.addresses.read(peer, headers).text;
+  const delayMs = access.slowdown.delayMs(address, clock.nowMs());
+  if (delayMs === 0) return faultAnswer('unauthorized');
+  return new Promise((told) => clock.after(delayMs, () => told(faultAnswer('unauthorized'))));
 }
 
 function answerError(error: unknown): Response {

@@ -12,12 +12,21 @@ export type Body =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'bad'; readonly reason: string };
 
+export type Bytes =
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'too_large' }
+  | { readonly kind: 'bad'; readonly reason: string };
+
 const EMPTY: Body = { kind: 'empty' };
-const TOO_LARGE: Body = { kind: 'too_large' };
-const LATE: Body = { kind: 'bad', reason: 'The body did not arrive in time.' };
-const BROKEN: Body = { kind: 'bad', reason: 'The body broke off.' };
+const TOO_LARGE = { kind: 'too_large' } as const;
+const LATE = { kind: 'bad', reason: 'The body did not arrive in time.' } as const;
+const BROKEN = { kind: 'bad', reason: 'The body broke off.' } as const;
+const CROWDED = { kind: 'bad', reason: 'Too many large bodies are read just now.' } as const;
 const NOT_UTF8: Body = { kind: 'bad', reason: 'The body is not UTF-8.' };
 const NOT_JSON: Body = { kind: 'bad', reason: 'The body is not JSON.' };
+
+/** What each body may hold without asking the budget: no more than any lock body. */
+const FREE_BYTES = CEILINGS.lockBodyBytes;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -27,25 +36,39 @@ export function hasBody(request: Request): boolean {
   return declared === null ? request.body !== null : declared !== '0';
 }
 
-/** Reads a JSON body of at most `bytesMax`. */
-export async function readJson(
+/** The body's bytes, at most `bytesMax` of them. */
+export async function readBytes(
   request: Request,
-  options: { bytesMax: number; deadlines: Deadlines },
-): Promise<Body> {
-  const { bytesMax, deadlines } = options;
+  options: { bytesMax: number; deadlines: Deadlines; budget?: ByteBudget },
+): Promise<Bytes> {
+  const { bytesMax, deadlines, budget } = options;
   const declared = request.headers.get('content-length');
   if (declared !== null && Number(declared) > bytesMax) return TOO_LARGE;
+  const isWhole = declared !== null && (budget === undefined || Number(declared) <= FREE_BYTES);
+  const limits = { bytesMax, budget, isLate: false };
   try {
-    const read = declared === null ? readUpTo(request, bytesMax) : request.bytes();
+    const read = isWhole ? request.bytes() : readUpTo(request, limits);
     const bytes = await deadlines.race(read, CEILINGS.bodyMs, null);
+    limits.isLate = bytes === null;
     if (bytes === null) return LATE;
-    return bytes === 'too_large' ? TOO_LARGE : parse(bytes);
+    if (bytes === 'crowded') return CROWDED;
+    return bytes === 'too_large' ? TOO_LARGE : { kind: 'bytes', bytes };
   } catch {
     return BROKEN;
   }
 }
 
-function parse(bytes: Uint8Array): Body {
+/** Reads a JSON body of at most `bytesMax`. */
+export async function readJson(
+  request: Request,
+  options: { bytesMax: number; deadlines: Deadlines },
+): Promise<Body> {
+  const read = await readBytes(request, options);
+  return read.kind === 'bytes' ? parseJson(read.bytes) : read;
+}
+
+/** What bytes mean as JSON. */
+export function parseJson(bytes: Uint8Array): Body {
   let text: string;
   try {
     text = decoder.decode(bytes);
@@ -60,13 +83,34 @@ function parse(bytes: Uint8Array): Body {
   }
 }
 
-async function readUpTo(request: Request, bytesMax: number): Promise<Uint8Array | 'too_large'> {
+interface Limits {
+  readonly bytesMax: number;
+  readonly budget: ByteBudget | undefined;
+  /** Whether nobody waits for the body any more. */
+  isLate: boolean;
+}
+
+async function readUpTo(
+  request: Request,
+  limits: Limits,
+): Promise<Uint8Array | 'too_large' | 'crowded'> {
+  const { bytesMax, budget } = limits;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > bytesMax) return 'too_large';
-    chunks.push(chunk);
+  let taken = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength;
+      if (size > bytesMax) return 'too_large';
+      if (limits.isLate) return 'crowded';
+      if (budget !== undefined && size > FREE_BYTES) {
+        if (!budget.take(chunk.byteLength)) return 'crowded';
+        taken += chunk.byteLength;
+      }
+      chunks.push(chunk);
+    }
+  } finally {
+    budget?.give(taken);
   }
   const whole = new Uint8Array(size);
   let at = 0;
@@ -75,4 +119,24 @@ async function readUpTo(request: Request, bytesMax: number): Promise<Uint8Array 
     at += chunk.byteLength;
   }
   return whole;
+}
+
+/** What large bodies of callers that proved nothing yet may hold together. */
+export class ByteBudget {
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  /** Takes so many; false where they are not there. */
+  take(bytes: number): boolean {
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#left += bytes;
+  }
 }

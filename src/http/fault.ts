@@ -34,11 +34,12 @@ const RETRY_LATER = { 'retry-after': '1' };
 export function faultAnswer(code: ErrorCode, parts: FaultParts = {}): Response {
   const { status, sentence } = ERRORS[code];
   const body = JSON.stringify({ error: code, message: parts.message ?? sentence, ...parts.more });
+  const told = parts.status ?? status;
   const headers = {
     'content-type': 'application/json',
-    ...(code === 'unauthorized' ? { 'www-authenticate': 'Nthbouncer' } : {}),
-    ...(status === 503 ? RETRY_LATER : {}),
+    ...(told === 401 ? { 'www-authenticate': 'Nthbouncer' } : {}),
+    ...(told === 503 ? RETRY_LATER : {}),
     ...parts.headers,
   };
-  return new Response(body, { status: parts.status ?? status, headers });
+  return new Response(body, { status: told, headers });
 }

@@ -3,6 +3,12 @@
  * other, on which the API lives. Host names are compared without case, port and trailing dot.
  */
 const CACHE_MAX = 1000;
+const UNSOUND = /[/?#@\\]/;
+
+/** Whether an authority holds no character with which another part of a URL begins. */
+export function isSoundHost(authority: string): boolean {
+  return !UNSOUND.test(authority);
+}
 
 export class Hosts {
   readonly #suffix: string;

@@ -3,18 +3,17 @@
  * path, since these three calls are nearly all of the traffic and no two readings of a path may
  * differ. An unknown pool is answered just as a wrong key is.
  */
-import type { Judgement } from '../access/key_policy.ts';
-import { judgeKey } from '../access/key_policy.ts';
-import { hashOf } from '../access/keys.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Gauge } from '../core/ask.ts';
 import type { ErrorCode } from '../errors.ts';
-import { ERRORS } from '../errors.ts';
-import { log } from '../log.ts';
 import type { Entry } from '../scheduler/directory.ts';
+import { BAD_REPEAT_KEY, isRepeatKey } from '../scheduler/repeats.ts';
 import type { Granted, Refused } from '../scheduler/verdict.ts';
 import { AcquireBody, issuesOf, POOL_NAME, ReleaseBody } from '../wire.ts';
-import { hasBody, readJson } from './body.ts';
+import { Asker } from './asker.ts';
+import { Call } from './call.ts';
+import type { Caller, Passed } from './callers.ts';
+import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
 import { outcomeOf } from './report.ts';
@@ -26,23 +25,17 @@ const PREFIX = '/pools/';
 const JSON_TYPE = 'application/json';
 const RENEW = '/renew';
 const RELEASE = '/release';
-const UNKNOWN_POOL_LINE_MS = 60_000;
 const NO_ASK = AcquireBody.parse({});
-
-interface Call {
-  readonly request: Request;
-  readonly peer: Peer;
-  readonly name: string;
-}
 
 export class LockDoor {
   readonly #server: Server;
-  readonly #epochMs: () => number;
-  #unknownToldAtMs = -Infinity;
+  readonly #callers: Callers;
+  readonly #asker: Asker;
 
   constructor(server: Server) {
     this.#server = server;
-    this.#epochMs = () => epochMs(server);
+    this.#callers = new Callers(server);
+    this.#asker = new Asker(server.scheduler);
   }
 
   /** The answer, or null where the path (raw, with its query) is not the lock API's. */
@@ -55,7 +48,7 @@ export class LockDoor {
     const name = path.slice(PREFIX.length, nameEnd);
     if (this.#server.directory.get(name) === undefined && !POOL_NAME.test(name)) return null;
     const rest = path.slice(nameEnd + '/lock/'.length);
-    const call = { request, peer, name };
+    const call = new Call(this.#server, { request, peer, pool: name, door: 'lock', target });
     if (rest === 'acquire') return isPost(request) ?? this.#acquire(call);
     const slash = rest.indexOf('/');
     if (slash <= 0) return null;
@@ -67,14 +60,16 @@ export class LockDoor {
   }
 
   async #acquire(call: Call): Promise<Response> {
-    const { directory, deadlines, scheduler } = this.#server;
-    const { request, name } = call;
-    const caller = this.#authenticate(call);
-    if (caller.kind === 'fail') return caller.answer;
+    const { directory } = this.#server;
+    const { request } = call;
+    const checked = this.#callers.check(call);
+    const caller = checked instanceof Promise ? await checked : checked;
+    if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
     let ask = NO_ASK;
-    if (hasBody(request)) {
-      const body = await readJson(request, { bytesMax: CEILINGS.lockBodyBytes, deadlines });
-      if (directory.get(name)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
+    const reading = call.json(CEILINGS.lockBodyBytes);
+    if (reading !== null) {
+      const body = await reading;
+      if (directory.get(call.pool)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return this.#turnAway(call, caller, 'payload_too_large');
       if (body.kind === 'bad') {
         return this.#turnAway(call, caller, 'invalid_request', { message: body.reason });
@@ -92,26 +87,34 @@ export class LockDoor {
     if (wait.kind === 'bad') {
       return this.#turnAway(call, caller, 'invalid_request', { message: wait.reason });
     }
-    const verdict = await scheduler.acquire(caller.entry.pool, {
+    const repeatKey = request.headers.get('idempotency-key');
+    if (repeatKey !== null && !isRepeatKey(repeatKey)) {
+      return this.#turnAway(call, caller, 'invalid_request', BAD_REPEAT_KEY);
+    }
+    const wanted = {
       door: 'lock',
       waitMs: wait.waitMs,
       slots: ask.slots ?? 1,
       tokens: ask.tokens ?? 0,
       holder: ask.holder ?? null,
       keyId: caller.keyId,
-      address: addressOf(call.peer),
+      address: call.address.text,
       signal: () => request.signal,
-    });
+    } as const;
+    const verdict = await this.#asker.acquire(caller.entry.pool, wanted, repeatKey);
     if (verdict.kind === 'refused') return refusalAnswer(verdict);
-    if (verdict.queuedMs > 0 && request.signal.aborted) {
-      scheduler.release(caller.entry.pool, verdict.lease.slotId, { kind: 'unknown' });
-    }
     return this.#grantAnswer(verdict, caller.entry);
   }
 
-  #renew(call: Call, slotId: string): Response {
-    const caller = this.#authenticate(call);
-    if (caller.kind === 'fail') return caller.answer;
+  #renew(call: Call, slotId: string): Response | Promise<Response> {
+    const checked = this.#callers.check(call);
+    return checked instanceof Promise
+      ? checked.then((caller) => this.#renewed(caller, slotId))
+      : this.#renewed(checked, slotId);
+  }
+
+  #renewed(caller: Caller, slotId: string): Response {
+    if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
     const { scheduler } = this.#server;
     const renewal = scheduler.renew(caller.entry.pool, slotId);
     if (renewal.kind === 'gone') {
@@ -123,14 +126,15 @@ export class LockDoor {
   }
 
   async #release(call: Call, slotId: string): Promise<Response> {
-    const { directory, deadlines, scheduler } = this.#server;
-    const caller = this.#authenticate(call);
-    if (caller.kind === 'fail') return caller.answer;
+    const { directory, scheduler } = this.#server;
+    const checked = this.#callers.check(call);
+    const caller = checked instanceof Promise ? await checked : checked;
+    if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
     let report: ReleaseBody | null = null;
-    if (hasBody(call.request)) {
-      const bytesMax = CEILINGS.lockBodyBytes;
-      const body = await readJson(call.request, { bytesMax, deadlines });
-      if (directory.get(call.name)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
+    const reading = call.json(CEILINGS.lockBodyBytes);
+    if (reading !== null) {
+      const body = await reading;
+      if (directory.get(call.pool)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return faultAnswer('payload_too_large');
       if (body.kind === 'bad') return faultAnswer('invalid_request', { message: body.reason });
       if (body.kind === 'json') {
@@ -142,69 +146,17 @@ export class LockDoor {
       }
     }
     const { hints } = caller.entry.spec.rate;
-    const outcome = outcomeOf(report, { nowMs: this.#epochMs(), hints });
+    const outcome = outcomeOf(report, { nowMs: epochMs(this.#server), hints });
     const released = scheduler.release(caller.entry.pool, slotId, outcome);
     return jsonAnswer(released ? '{"released":true}' : '{"released":false}');
-  }
-
-  #authenticate(call: Call): Caller {
-    const { directory } = this.#server;
-    const { headers } = call.request;
-    const entry = directory.get(call.name);
-    if (entry === undefined) {
-      // The same work as for a wrong key, so that time does not tell a name.
-      hashOf(headers.get('x-nthpool-key') ?? '');
-      this.#countUnknownPool();
-      return { kind: 'fail', answer: faultAnswer('unauthorized') };
-    }
-    const judgement = judgeKey(entry.keys, entry.spec.access.key, {
-      headers,
-      epochMs: this.#epochMs,
-    });
-    if (judgement.kind === 'pass') return { kind: 'pass', entry, keyId: judgement.keyId };
-    this.#note(call, entry, { code: 'unauthorized', reason: judgement.reason });
-    return { kind: 'fail', answer: faultAnswer('unauthorized') };
   }
 
   /** Refuses an acquire whose caller is known: with the pool's headers, and a row in the log. */
   #turnAway(call: Call, caller: Passed, code: ErrorCode, parts: FaultParts = {}): Response {
     const { scheduler } = this.#server;
-    const attempt = this.#note(call, caller.entry, { code, keyId: caller.keyId });
+    const attempt = this.#callers.note(call, caller.entry, { code, keyId: caller.keyId });
     const headers = poolHeaders(caller.entry.pool.gauge(scheduler.clock.nowMs()), 0, attempt);
     return faultAnswer(code, { ...parts, headers });
-  }
-
-  #note(
-    call: Call,
-    entry: Entry,
-    what: { code: ErrorCode; reason?: string; keyId?: string | null },
-  ): string {
-    const { scheduler } = this.#server;
-    const id = scheduler.nextAttempt();
-    scheduler.log.refuse({
-      id,
-      at: this.#epochMs(),
-      pool: entry.spec.name,
-      kind: 'lock',
-      outcome: what.code,
-      status: ERRORS[what.code].status,
-      reason: what.reason ?? null,
-      queuedMs: 0,
-      slots: 0,
-      keyId: what.keyId ?? null,
-      address: addressOf(call.peer),
-      holder: null,
-    });
-    return id;
-  }
-
-  /** Calls to unknown pools are counted, and told in one line a minute at the most. */
-  #countUnknownPool(): void {
-    const unknownPools = ++this.#server.scheduler.log.tally.unknownPools;
-    const nowMs = this.#server.scheduler.clock.nowMs();
-    if (nowMs - this.#unknownToldAtMs < UNKNOWN_POOL_LINE_MS) return;
-    this.#unknownToldAtMs = nowMs;
-    log.warn('{count} calls to unknown pools so far', { count: unknownPools });
   }
 
   #grantAnswer({ lease, gauge, queuedMs }: Granted, { spec }: Entry): Response {
@@ -217,29 +169,21 @@ export class LockDoor {
       renewIntervalMs: spec.lease.renewIntervalMs,
       fence: lease.fence,
     });
-    return jsonAnswer(body, poolHeaders(gauge, queuedMs, lease.attempt));
+    const headers = poolHeaders(gauge, queuedMs, lease.attempt);
+    // Here `termMs` alone would tell a holder too much.
+    const lifeMs = lease.requestDeadlineMs - lease.grantedAtMs;
+    if (lifeMs < lease.termMs) headers['x-nthpool-lease-ms'] = String(lifeMs);
+    return jsonAnswer(body, headers);
   }
 }
-
-interface Passed {
-  readonly kind: 'pass';
-  readonly entry: Entry;
-  readonly keyId: Extract<Judgement, { kind: 'pass' }>['keyId'];
-}
-
-type Caller = Passed | { readonly kind: 'fail'; readonly answer: Response };
 
 function isPost(request: Request): Response | null {
   if (request.method === 'POST') return null;
   return faultAnswer('method_not_allowed', { headers: { allow: 'POST' } });
 }
 
-function addressOf({ remoteAddr }: Peer): string | null {
-  return remoteAddr.hostname ?? null;
-}
-
 function refusalAnswer(refused: Refused): Response {
-  const { code, reason, retryAfterMs, slotsMax } = refused;
+  const { code, reason, retryAfterMs, slotsMax, place } = refused;
   // A pool that was deleted meanwhile answers as if it had never been.
   if (code === 'unauthorized') return faultAnswer(code);
   const headers: Record<string, string> = poolHeaders(
@@ -250,9 +194,7 @@ function refusalAnswer(refused: Refused): Response {
   if (retryAfterMs !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
   }
-  const more: Record<string, unknown> = {};
-  if (reason !== undefined) more['reason'] = reason;
-  if (retryAfterMs !== undefined) more['retryAfterMs'] = retryAfterMs;
+  const more: Record<string, unknown> = { reason, retryAfterMs, place };
   if (slotsMax === undefined) return faultAnswer(code, { headers, more });
   const why = `must be at most ${slotsMax}, the pool's limit`;
   more['issues'] = [{ path: 'slots', reason: why }];

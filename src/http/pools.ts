@@ -2,6 +2,7 @@
  * Administration of pools: list, create, read, change by merge, delete; pause, resume and drain.
  */
 import type { Context } from 'hono';
+import { keepListedSecrets, withoutSecrets } from '../access/secret_fields.ts';
 import { mergePatch } from '../merge_patch.ts';
 import { DirectoryFullError } from '../scheduler/directory.ts';
 import type { Entry } from '../scheduler/directory.ts';
@@ -18,14 +19,14 @@ export const poolRoutes: readonly Route[] = [
     path: '/admin/api/pools',
     access: 'admin',
     answer: (context, { directory }) =>
-      context.json({ pools: directory.list().map(({ spec }) => spec) }),
+      context.json({ pools: directory.list().map(({ spec }) => withoutSecrets(spec)) }),
   },
   { method: 'POST', path: '/admin/api/pools', access: 'admin', answer: createPool },
   {
     method: 'GET',
     path: '/admin/api/pools/:pool',
     access: 'admin',
-    answer: (context, server) => context.json(entryOf(context, server).spec),
+    answer: (context, server) => context.json(withoutSecrets(entryOf(context, server).spec)),
   },
   { method: 'PATCH', path: '/admin/api/pools/:pool', access: 'admin', answer: changePool },
   { method: 'DELETE', path: '/admin/api/pools/:pool', access: 'admin', answer: deletePool },
@@ -41,7 +42,7 @@ async function createPool(context: Context, server: Server): Promise<Response> {
     if (directory.get(spec.name) !== undefined) throw new Fault('already_exists');
     return directory.put(spec).catch(refuseOverCeiling);
   });
-  return context.json(entry.spec, 201);
+  return context.json(withoutSecrets(entry.spec), 201);
 }
 
 async function changePool(context: Context, server: Server): Promise<Response> {
@@ -53,13 +54,13 @@ async function changePool(context: Context, server: Server): Promise<Response> {
   const entry = await directory.inTurn(() => {
     const known = changeable(entryOf(context, server));
     const merged = mergePatch(withoutStaleInterval(known.spec, patch), patch);
-    const spec = parsed(PoolSpec, merged);
+    const spec = parsed(PoolSpec, keepListedSecrets(known.spec, merged));
     if (spec.name !== known.spec.name) {
       throw new Fault('invalid_request', { message: 'A pool keeps its name.' });
     }
     return directory.put(spec);
   });
-  return context.json(entry.spec);
+  return context.json(withoutSecrets(entry.spec));
 }
 
 /** Where only the term is given, the interval follows from it anew. */

@@ -1,6 +1,8 @@
 /**
  * What the HTTP side stands on: handed to every route by the composition root.
  */
+import type { Access } from '../access/access.ts';
+import type { PeerSource } from '../access/peer_address.ts';
 import type { Deadlines } from '../scheduler/deadlines.ts';
 import type { Directory } from '../scheduler/directory.ts';
 import type { GovernorKeeper } from '../scheduler/governor_keeper.ts';
@@ -14,6 +16,8 @@ export interface Server {
   readonly governors: GovernorKeeper;
   readonly store: Store;
   readonly deadlines: Deadlines;
+  /** Who may call. */
+  readonly access: Access;
   /** Lower-case hex SHA-256 of the admin token. */
   readonly adminHash: string;
   readonly desk: Desk;
@@ -24,9 +28,7 @@ export interface Server {
 }
 
 /** Where a request came from, as the runtime tells it. */
-export interface Peer {
-  readonly remoteAddr: { readonly transport: string; readonly hostname?: string };
-}
+export type Peer = PeerSource;
 
 /** Now on the core's clock, and what makes epoch ms of its instants. */
 export function instant({ scheduler: { clock } }: Server): { nowMs: number; shiftMs: number } {

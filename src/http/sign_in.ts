@@ -21,8 +21,8 @@ export async function signIn(context: Context, server: Server): Promise<Response
   const { raw } = context.req;
   const { failedLogins, sessions } = server.desk;
   const nowMs = server.scheduler.clock.nowMs();
-  const peer = (context.env as { peer?: Peer }).peer;
-  const address = peer?.remoteAddr.hostname ?? '';
+  const { peer } = context.env as { readonly peer: Peer };
+  const address = server.access.addresses.read(peer, raw.headers).text ?? '';
   const waitMs = failedLogins.waitMs(address, nowMs);
   if (waitMs > 0) {
     const problem = `Too many tries. Try again in ${Math.ceil(waitMs / 1000)} s.`;

@@ -24,9 +24,15 @@ export const statusRoutes: readonly Route[] = [
 
 function showStatus(context: Context, server: Server): Response {
   const { pool } = entryOf(context, server);
-  const { nowMs } = instant(server);
+  const { nowMs, shiftMs } = instant(server);
+  const opening = pool.opening(nowMs, 0, pool.queue.length);
+  const untilMs = opening.kind === 'shut' ? opening.atMs + shiftMs : Infinity;
   return context.json({
     ...governorStatus(pool, server),
+    // What would refuse a caller before any slot is looked at, and until when.
+    gate: opening.kind === 'open'
+      ? null
+      : { reason: opening.reason, until: Number.isFinite(untilMs) ? Math.round(untilMs) : null },
     inUse: pool.inUse,
     remaining: pool.gauge(nowMs).remaining,
     queued: pool.queue.length,

@@ -63,3 +63,8 @@ export class SystemClock implements Clock {
     setImmediate(call);
   }
 }
+
+/** Resolves after `delayMs` on the clock. */
+export function pause(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((done) => clock.after(delayMs, done));
+}

@@ -4,6 +4,8 @@
  * in force is never ahead of what a restart would find.
  */
 import { KeyRing } from '../access/keys.ts';
+import { hasSecrets } from '../access/vault.ts';
+import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
 import { savedOf } from './governor_keeper.ts';
@@ -27,19 +29,25 @@ export class DirectoryFullError extends Error {
 export class Directory {
   readonly #store: Store;
   readonly #scheduler: Scheduler;
+  readonly #vault: Vault | null;
   readonly #entries = new Map<string, Entry>();
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(store: Store, scheduler: Scheduler) {
+  /** @param vault seals the pools' secrets; without one a pool with secrets is refused. */
+  constructor(store: Store, scheduler: Scheduler, vault: Vault | null = null) {
     this.#store = store;
     this.#scheduler = scheduler;
+    this.#vault = vault;
   }
 
-  /** Takes over what the store kept. Leases are put back by the scheduler afterwards. */
+  /**
+   * Takes over what the store kept. Leases are put back by the scheduler afterwards.
+   * @throws VaultError where the master key does not open a pool's secrets.
+   */
   load(snapshot: Snapshot): void {
     const governors = new Map(snapshot.governors.map((row) => [row.pool, savedOf(row.saved)]));
     for (const row of snapshot.pools) {
-      const spec = PoolSpec.parse(JSON.parse(row.settings));
+      const spec = PoolSpec.parse(this.#open(row));
       const keys = new KeyRing(snapshot.keys.filter((key) => key.pool === row.name));
       const saved = governors.get(row.name);
       const pool = this.#scheduler.turn((nowMs, bouncer) =>
@@ -144,11 +152,22 @@ export class Directory {
   #row(spec: PoolSpec, facts: Pick<Entry, 'createdAt' | 'isManaged'>): PoolRow {
     return {
       name: spec.name,
-      settings: JSON.stringify(spec),
+      settings: this.#seal(spec),
       createdAt: facts.createdAt,
       isManaged: facts.isManaged,
       pause: this.#pauseText(this.#entries.get(spec.name)?.pool.pause ?? null),
     };
+  }
+
+  #seal(spec: PoolSpec): string {
+    if (this.#vault !== null) return this.#vault.sealSettings(spec.name, spec);
+    const settings = JSON.stringify(spec);
+    if (hasSecrets(settings)) throw new Error(`${spec.name}: no master key to seal its secrets`);
+    return settings;
+  }
+
+  #open({ name, settings }: PoolRow): unknown {
+    return this.#vault?.openSettings(name, settings) ?? JSON.parse(settings);
   }
 
   #pauseText(pause: Pause | null): string | null {

@@ -4,7 +4,9 @@
  */
 import { log, messageOf } from '../log.ts';
 import type { Retention, Store } from '../store/store.ts';
+import { StoreError } from '../store/store.ts';
 import type { Timer } from './clock.ts';
+import { pause } from './clock.ts';
 import type { Directory } from './directory.ts';
 import type { GovernorKeeper } from './governor_keeper.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -64,7 +66,8 @@ export class Housekeeping {
         // A failing store is told of by the journal; asking it for more would only add noise.
         if (!this.#scheduler.journal.isFailing) await work();
       } catch (error) {
-        log.warn('{name} failed: {reason}', { name, reason: messageOf(error) });
+        const isBusy = error instanceof StoreError && error.kind === 'busy';
+        if (!isBusy) log.warn('{name} failed: {reason}', { name, reason: messageOf(error) });
       }
       if (this.#timers.has(name)) this.#every(name, everyMs, work);
     };
@@ -84,9 +87,10 @@ export class Housekeeping {
   }
 
   async #prune(): Promise<void> {
+    await this.#store.pruneNonces(this.#epochMs());
     for (const pool of await this.#store.loggedPools()) {
       while (await this.#store.pruneLog(this.#retentionOf(pool))) {
-        await new Promise<void>((done) => this.#scheduler.clock.after(PRUNE_STEP_MS, done));
+        await pause(this.#scheduler.clock, PRUNE_STEP_MS);
         if (!this.#timers.has('pruning')) return;
       }
     }
@@ -94,7 +98,11 @@ export class Housekeeping {
 
   #retentionOf(pool: string): Retention {
     const bounds = this.#directory.get(pool)?.spec.log ?? ORPHAN_RETENTION;
-    const epochMs = this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
-    return { pool, rowsMax: bounds.rowsMax, since: epochMs - bounds.retentionDays * DAY_MS };
+    const since = this.#epochMs() - bounds.retentionDays * DAY_MS;
+    return { pool, rowsMax: bounds.rowsMax, since };
+  }
+
+  #epochMs(): number {
+    return this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
   }
 }

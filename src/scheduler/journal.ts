@@ -6,7 +6,7 @@
  */
 import type { Lease } from '../core/lease.ts';
 import type { LogEntry } from '../store/entry.ts';
-import type { Batch, LeaseRow, Store } from '../store/store.ts';
+import type { Batch, LeaseRow, NonceRow, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
 import type { Clock, Timer } from './clock.ts';
 import { Histogram } from './histogram.ts';
@@ -52,6 +52,7 @@ export class Journal {
   /** Leases whose row a flush may have written, and that are live or not yet deleted there. */
   readonly #stored = new Set<string>();
   #entries: LogEntry[] = [];
+  #nonces: NonceRow[] = [];
   #covered: Covered[] = [];
   #state: 'idle' | 'gathering' | 'flushing' | 'waiting' | 'closed' = 'idle';
   #isFailing = false;
@@ -90,7 +91,16 @@ export class Journal {
 
   log(entry: LogEntry): void {
     this.#entries.push(entry);
-    if (this.#entries.length > ENTRIES_MAX) this.#entries.splice(0, ENTRIES_MAX / 10);
+    // While the store fails no entry is a grant's; at other times each may be.
+    if (this.#isFailing && this.#entries.length > ENTRIES_MAX) {
+      this.#entries.splice(0, ENTRIES_MAX / 10);
+    }
+    this.#linger();
+  }
+
+  /** Writes a nonce down; whatever lease is handed over later is durable no sooner than it. */
+  keepNonce(row: NonceRow): void {
+    this.#nonces.push(row);
     this.#linger();
   }
 
@@ -111,6 +121,12 @@ export class Journal {
     });
   }
 
+  /** Whether all that was handed over before is durable; resolves once that is known. */
+  async isKept(): Promise<boolean> {
+    await this.settled();
+    return !this.#isFailing && this.#state !== 'closed';
+  }
+
   close(): void {
     this.#lingerTimer?.cancel();
     this.#retryTimer?.cancel();
@@ -123,8 +139,7 @@ export class Journal {
     this.#isLingering = true;
     this.#lingerTimer = this.#clock.after(LINGER_MS, () => {
       this.#isLingering = false;
-      const isDirty = this.#dirty.size > 0 || this.#entries.length > 0;
-      if (this.#state === 'idle' && isDirty) void this.#flush();
+      if (this.#state === 'idle' && this.#isDirty) void this.#flush();
     });
   }
 
@@ -147,15 +162,18 @@ export class Journal {
     this.#state = 'flushing';
     const dirty = this.#dirty;
     const entries = this.#entries;
+    const nonces = this.#nonces;
     const covered = this.#covered;
     const idle = this.#idle;
     this.#dirty = new Map();
     this.#entries = [];
+    this.#nonces = [];
     this.#covered = [];
     this.#idle = [];
     const sinceMs = this.#clock.preciseMs();
+    const batch = this.#batch(dirty, entries);
     try {
-      await this.#store.commit(this.#batch(dirty, entries));
+      await this.#store.commit(nonces.length === 0 ? batch : { ...batch, nonces });
       this.flushes.note(this.#clock.preciseMs() - sinceMs);
     } catch (error) {
       this.failures++;
@@ -163,14 +181,14 @@ export class Journal {
       for (const [slotId, lease] of this.#dirty) dirty.set(slotId, lease);
       this.#dirty = dirty;
       this.#entries = entries.concat(this.#entries);
+      this.#nonces = nonces.concat(this.#nonces);
       this.#covered = covered.concat(this.#covered);
       this.#idle = idle.concat(this.#idle);
       return this.#failed(error);
     }
     this.#busySinceMs = -1;
-    for (const lease of dirty.values()) {
-      if (!lease.isLive) this.#stored.delete(lease.slotId);
-    }
+    // A lease that ended during the flush still has its row: only what was deleted is gone.
+    for (const slotId of batch.ended) this.#stored.delete(slotId);
     this.#state = 'idle';
     for (const { told } of covered) told(true);
     for (const done of idle) done();
@@ -180,7 +198,11 @@ export class Journal {
     }
     if (this.#state !== 'idle') return;
     if (this.#covered.length > 0 || this.#idle.length > 0) this.#gather();
-    else if (this.#dirty.size > 0 || this.#entries.length > 0) this.#linger();
+    else if (this.#isDirty) this.#linger();
+  }
+
+  get #isDirty(): boolean {
+    return this.#dirty.size > 0 || this.#entries.length > 0 || this.#nonces.length > 0;
   }
 
   #batch(dirty: ReadonlyMap<string, Lease>, entries: readonly LogEntry[]): Batch {

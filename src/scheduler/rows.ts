@@ -19,6 +19,7 @@ export function rowOf(lease: Lease, shiftMs: number): LeaseRow {
     requestDeadline: lease.requestDeadlineMs + shiftMs,
     inFlight: lease.start.inFlight,
     tokens: lease.start.tokens,
+    ...(lease.repeatKey === undefined ? {} : { repeatKey: lease.repeatKey }),
   };
 }
 
@@ -40,6 +41,7 @@ export function restored(row: LeaseRow, nowMs: number): Lease {
     attempt: row.attempt,
     keyId: row.keyId,
     holder: row.holder,
+    repeatKey: row.repeatKey,
     grantedAtMs: Math.min(row.grantedAt, nowMs),
     termMs: row.termMs,
     requestDeadlineMs,

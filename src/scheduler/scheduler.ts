@@ -3,7 +3,6 @@
  * turns waits into promises, and holds every grant's answer back until it is durable. It decides
  * nothing that the core decides.
  */
-import type { Gauge } from '../core/ask.ts';
 import { Bouncer } from '../core/bouncer.ts';
 import type { Renewal } from '../core/bouncer.ts';
 import type { Settlement } from '../core/moves.ts';
@@ -21,9 +20,10 @@ import { Empties } from './empties.ts';
 import { Journal } from './journal.ts';
 import { restored } from './rows.ts';
 import { slotIds } from './slot_id.ts';
+import { Teller } from './teller.ts';
 import type { Refused, Verdict } from './verdict.ts';
-import { entryOf, refusedBy } from './verdict.ts';
-import type { Attempt, Request } from './waiters.ts';
+import { refusedBy } from './verdict.ts';
+import type { Attempt, Request, Waiting } from './waiters.ts';
 import { Waiters } from './waiters.ts';
 
 export interface SchedulerOptions {
@@ -58,6 +58,7 @@ export class Scheduler {
   readonly #events: SchedulerEvents;
   readonly #waiters = new Waiters();
   readonly #empties = new Empties();
+  readonly #teller: Teller;
   readonly #alarm: Alarm;
   #isDraining = false;
 
@@ -86,6 +87,7 @@ export class Scheduler {
       },
     });
     this.log = new AccessLog(this.journal, clock);
+    this.#teller = new Teller(clock, this.journal, this.log);
     this.#alarm = new Alarm(clock, () => this.turn(() => {}));
   }
 
@@ -102,7 +104,10 @@ export class Scheduler {
     return this.#attempts.next(this.clock.nowMs()).toString(36);
   }
 
-  /** Puts back what the database kept: while the server was down nobody could renew. */
+  /**
+   * Puts back what the database kept: while the server was down nobody could renew. It is written
+   * anew, so that a deadline that the wall clock moved does not move again at the next start.
+   */
   restore(rows: readonly LeaseRow[]): void {
     const nowMs = this.clock.nowMs();
     const leases = rows.map((row) => restored(row, nowMs));
@@ -110,6 +115,7 @@ export class Scheduler {
     this.turn((_) => {
       for (const lease of leases) this.#bouncer.restore(lease);
     });
+    this.restamp();
   }
 
   /** Answers once the grant is durable, the refusal is sure, or the wait is over. */
@@ -121,12 +127,12 @@ export class Scheduler {
       const admission = this.#bouncer.acquire(nowMs, pool, attempt);
       switch (admission.kind) {
         case 'granted':
-          return this.#grant(attempt, { ...admission, queuedMs: 0 });
+          return this.#teller.grant(attempt, { ...admission, queuedMs: 0, hasWaited: false });
         case 'queued':
           return this.#waiters.wait(admission.waiter, attempt, (w) => this.#withdraw(w));
         default: {
           const refused = refusedBy(admission, { attempt: attempt.attempt, queuedMs: 0 });
-          return Promise.resolve(this.#conclude(pool.name, attempt, refused));
+          return Promise.resolve(this.#teller.refuse(pool.name, attempt, refused));
         }
       }
     });
@@ -164,10 +170,8 @@ export class Scheduler {
   /** Refuses with `code` all who wait and meet the condition. */
   dismiss(code: ErrorCode, isMeant: (waiter: Waiter) => boolean): void {
     for (const waiter of this.#waiters.all().filter(isMeant)) {
-      const waiting = this.#waiters.take(waiter);
-      if (waiting === undefined) continue;
-      const { pool, queuedMs } = this.#leave(waiter);
-      waiting.tell(this.#refuse(pool, waiting.attempt, { code, queuedMs }));
+      const left = this.#leave(waiter);
+      left?.tell(this.#refuse(left.pool, left.attempt, { code, queuedMs: left.queuedMs }));
     }
   }
 
@@ -199,61 +203,34 @@ export class Scheduler {
 
   /** Refuses for a reason that is not the pool's. */
   #refuse(pool: Pool, attempt: Attempt, why: { code: ErrorCode; queuedMs: number }): Refused {
-    const refused = {
-      kind: 'refused',
-      attempt: attempt.attempt,
-      gauge: pool.gauge(this.clock.nowMs()),
-      ...why,
-    } as const;
-    return this.#conclude(pool.name, attempt, refused);
+    const gauge = pool.gauge(this.clock.nowMs());
+    const refused = { kind: 'refused', attempt: attempt.attempt, gauge, ...why } as const;
+    return this.#teller.refuse(pool.name, attempt, refused);
   }
 
-  /** Notes a refusal in the log, and gives it back. */
-  #conclude(pool: string, attempt: Attempt, refused: Refused): Refused {
-    const at = this.clock.nowMs() + this.clock.shiftMs;
-    this.log.refuse(entryOf(refused, attempt, { pool, at }));
-    return refused;
-  }
-
-  async #grant(
-    attempt: Attempt,
-    grant: { lease: Lease; gauge: Gauge; queuedMs: number },
-  ): Promise<Verdict> {
-    const { lease, gauge, queuedMs } = grant;
-    const granted: Verdict = { kind: 'granted', lease, gauge, queuedMs };
-    if (lease.door === 'proxy') return granted;
-    const at = lease.grantedAtMs + this.clock.shiftMs;
-    this.log.grant(entryOf(granted, attempt, { pool: lease.pool, at }));
-    if (await this.journal.covers(lease)) return granted;
-    this.log.tally.takeBack(lease.pool);
-    const refused = { kind: 'refused', attempt: lease.attempt, gauge, queuedMs } as const;
-    return this.#conclude(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
+  #giveBack(lease: Lease): void {
+    const pool = this.pools.get(lease.pool);
+    if (pool !== undefined) this.release(pool, lease.slotId, { kind: 'unknown' });
   }
 
   /** The caller of a waiter is gone: nobody hears the verdict, only the log. */
   #withdraw(waiter: Waiter): void {
-    const waiting = this.#waiters.take(waiter);
-    if (waiting === undefined) return;
-    const { pool, queuedMs } = this.#leave(waiter);
-    const { attempt } = waiting.attempt;
-    const gone = {
-      kind: 'refused',
-      attempt,
-      gauge: pool.gauge(this.clock.nowMs()),
-      queuedMs,
-    } as const;
-    const refused: Refused = { ...gone, code: 'queue_timeout' };
-    const at = this.clock.nowMs() + this.clock.shiftMs;
-    const entry = entryOf(refused, waiting.attempt, { pool: pool.name, at });
-    this.log.refuse({ ...entry, outcome: 'client_gone', status: null });
-    waiting.tell(refused);
+    const left = this.#leave(waiter);
+    if (left === null) return;
+    const { attempt, pool, queuedMs } = left;
+    const gauge = pool.gauge(this.clock.nowMs());
+    const gone = { kind: 'refused', attempt: attempt.attempt, gauge, queuedMs } as const;
+    left.tell(this.#teller.callerGone(pool.name, attempt, { ...gone, code: 'queue_timeout' }));
   }
 
-  #leave(waiter: Waiter): { pool: Pool; queuedMs: number } {
-    const pool = this.pools.get(waiter.pool) as Pool;
+  /** Takes a waiter out of the line; null where what is due by now has just settled it. */
+  #leave(waiter: Waiter): Waiting & { pool: Pool; queuedMs: number } | null {
     return this.turn((nowMs) => {
+      const waiting = this.#waiters.take(waiter);
+      if (waiting === undefined) return null;
       this.#bouncer.withdraw(nowMs, waiter);
-      return { pool, queuedMs: nowMs - waiter.joinedAtMs };
+      const pool = this.pools.get(waiter.pool) as Pool;
+      return { ...waiting, pool, queuedMs: nowMs - waiter.joinedAtMs };
     });
   }
 
@@ -263,12 +240,12 @@ export class Scheduler {
     const { attempt, tell } = waiting;
     const queuedMs = this.clock.nowMs() - waiter.joinedAtMs;
     if (admission.kind === 'granted') {
-      return tell(this.#grant(attempt, { ...admission, queuedMs }));
+      return tell(this.#teller.grant(attempt, { ...admission, queuedMs, hasWaited: true }));
     }
     const refused = refusedBy(admission, { attempt: attempt.attempt, queuedMs });
     const isUnavailable = admission.kind === 'timed_out' && this.journal.isFailing;
     const code = isUnavailable ? 'storage_unavailable' : refused.code;
-    tell(this.#conclude(waiter.pool, attempt, { ...refused, code }));
+    tell(this.#teller.refuse(waiter.pool, attempt, { ...refused, code }));
   }
 
   #changed(lease: Lease): void {
@@ -278,10 +255,7 @@ export class Scheduler {
 
   #failing(untold: readonly Lease[], error: unknown): void {
     this.#bouncer.freeze();
-    for (const lease of untold) {
-      const pool = this.pools.get(lease.pool);
-      if (pool !== undefined) this.release(pool, lease.slotId, { kind: 'unknown' });
-    }
+    for (const lease of untold) this.#giveBack(lease);
     this.#events.storeFailing(error);
   }
 

@@ -16,6 +16,8 @@ export interface Granted {
   readonly lease: Lease;
   readonly gauge: Gauge;
   readonly queuedMs: number;
+  /** Whether it stood in the queue, however shortly. */
+  readonly hasWaited: boolean;
 }
 
 export interface Refused {
@@ -29,6 +31,8 @@ export interface Refused {
   readonly retryAfterMs?: number;
   /** With `invalid_request`: the most slots that a lease of this pool may have. */
   readonly slotsMax?: number;
+  /** Where in the queue the acquire waits of which this is a repeat that will not wait; from 1. */
+  readonly place?: number;
 }
 
 /** The refusal that an admission other than a grant means. */

@@ -22,6 +22,7 @@ import {
   type KeyRow,
   type LogPage,
   type LogQuery,
+  type NonceRow,
   type PoolRow,
   type Retention,
   type SessionRow,
@@ -178,6 +179,15 @@ export class LibsqlStore implements Store {
 
   readHistory(): Promise<HistoryRow[]> {
     return desk.readHistory(this.#connection);
+  }
+
+  async readNonces(): Promise<readonly NonceRow[]> {
+    await this.#journal.fold();
+    return rows.readNonces(this.#connection);
+  }
+
+  pruneNonces(before: number): Promise<void> {
+    return rows.pruneNonces(this.#connection, before);
   }
 
   async readLog(query: LogQuery): Promise<LogPage> {

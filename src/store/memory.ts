@@ -13,6 +13,7 @@ import {
   type LeaseRow,
   type LogPage,
   type LogQuery,
+  type NonceRow,
   type PoolRow,
   type Retention,
   type SessionRow,
@@ -35,6 +36,8 @@ export class MemoryStore implements Store {
   readonly #sessions = new Map<string, SessionRow>();
   readonly #history = new Map<string, HistoryRow>();
   readonly #leases = new Map<string, LeaseRow>();
+  /** By pool and nonce. */
+  readonly #nonces = new Map<string, NonceRow>();
   /** By pool, oldest first. */
   readonly #log = new Map<string, Numbered[]>();
   #fence = 0;
@@ -66,6 +69,7 @@ export class MemoryStore implements Store {
     }
     for (const slotId of batch.ended) this.#leases.delete(slotId);
     for (const entry of batch.entries) this.#addEntry(entry);
+    for (const row of batch.nonces ?? []) this.#nonces.set(`${row.pool} ${row.nonce}`, row);
     this.#fence = Math.max(this.#fence, batch.fence);
     return Promise.resolve();
   }
@@ -150,6 +154,17 @@ export class MemoryStore implements Store {
 
   saveValue(name: string, value: string): Promise<void> {
     this.#values.set(name, value);
+    return Promise.resolve();
+  }
+
+  readNonces(): Promise<readonly NonceRow[]> {
+    return Promise.resolve([...this.#nonces.values()]);
+  }
+
+  pruneNonces(before: number): Promise<void> {
+    for (const [name, { until }] of this.#nonces) {
+      if (until < before) this.#nonces.delete(name);
+    }
     return Promise.resolve();
   }
 

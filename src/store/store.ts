@@ -19,6 +19,8 @@ export interface LeaseRow {
   readonly requestDeadline: number;
   readonly inFlight: number;
   readonly tokens: number;
+  /** The key under which its acquire may be repeated, where there is one. */
+  readonly repeatKey?: string | undefined;
 }
 
 /** What one flush writes, in one transaction: all of it is durable, or none. */
@@ -29,6 +31,16 @@ export interface Batch {
   readonly entries: readonly LogEntry[];
   /** The highest fence that was given so far. */
   readonly fence: number;
+  /** Nonces that were taken; absent: none. */
+  readonly nonces?: readonly NonceRow[];
+}
+
+/** A nonce that must not come again. It outlives its pool. */
+export interface NonceRow {
+  readonly pool: string;
+  readonly nonce: string;
+  /** Epoch ms until which it is kept. */
+  readonly until: number;
 }
 
 export interface PoolRow {
@@ -176,6 +188,10 @@ export interface Store {
   /** Small named values of the server itself, such as the hash of the admin token. */
   readValue(name: string): Promise<string | null>;
   saveValue(name: string, value: string): Promise<void>;
+  /** The nonces that were committed, those that are over too. */
+  readNonces(): Promise<readonly NonceRow[]>;
+  /** Forgets nonces that were kept until before this epoch ms. */
+  pruneNonces(before: number): Promise<void>;
   readLog(query: LogQuery): Promise<LogPage>;
   /** Deletes some of what is beyond a bound, in one small step; true where more is left. */
   pruneLog(retention: Retention): Promise<boolean>;

@@ -2,7 +2,9 @@
  * A whole server in the process of the test, on a store in memory, with a clock that stands still
  * until it is moved.
  */
+import { openAccess } from '../../src/access/access.ts';
 import { hashOf } from '../../src/access/keys.ts';
+import { Vault } from '../../src/access/vault.ts';
 import type { Fetch } from '../../src/http/app.ts';
 import { makeApp } from '../../src/http/app.ts';
 import { Desk } from '../../src/http/desk.ts';
@@ -103,13 +105,24 @@ export class TestServer {
         },
       },
     });
-    const directory = new Directory(store, scheduler);
+    const directory = new Directory(
+      store,
+      scheduler,
+      new Vault('master key of the tests 0123456789abcdef'),
+    );
     directory.load(snapshot);
     const adminHash = hashOf(ADMIN_TOKEN);
     const metricsHash = hashOf(METRICS_TOKEN);
     const desk = new Desk({ scheduler, store, adminHash, metricsHash });
     const governors = new GovernorKeeper(store, scheduler);
+    const access = openAccess({
+      clock,
+      keepNonce: (row) => scheduler.journal.keepNonce(row),
+      clientIpHeader: 'x-forwarded-for',
+      fetch: () => Promise.reject(new Error('no network in tests')),
+    });
     return new TestServer(store, {
+      access,
       scheduler,
       directory,
       governors,

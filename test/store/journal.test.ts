@@ -4,6 +4,7 @@ import type { InStatement, ResultSet } from '@libsql/client';
 import { createClient } from '@libsql/client';
 import { describe, expect, test } from 'vitest';
 import { readMarks } from '../../src/store/claim.ts';
+import { batchOf, batchText } from '../../src/store/libsql/batch_text.ts';
 import { Connection } from '../../src/store/libsql/connection.ts';
 import { Journal, readLeases } from '../../src/store/libsql/journal.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -100,4 +101,9 @@ describe('a connection', () => {
     expect(done).toEqual([3, 1, 2]);
     connection.close();
   });
+});
+
+test('a lease keeps the key under which its acquire may be repeated', () => {
+  const leases = [lease('s1', { repeatKey: 'r 1' }), lease('s2')];
+  expect(batchOf(batchText(batch({ leases }))).leases).toEqual(leases);
 });

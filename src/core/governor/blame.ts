@@ -14,14 +14,16 @@ const LONG_HINT_MS = 2000;
 const LOW_SHARE = 0.25;
 /** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
 const CALLS_PER_SURPRISE = 45;
-const SURPRISES_OWED_MAX = 3.5;
+/** Surprises this close are one: another who shares the cap took several slots at once. */
+const SURPRISE_SPAN_MS = 2000;
+const SURPRISES_OWED_MAX = 2.5;
 /**
  * All refused calls together may be one in so many, and so many in advance: a cap that falls
  * refuses a share of the level before the level has followed.
  */
 const CALLS_PER_REFUSAL = 40;
 const REFUSALS_OWED_MIN = 12;
-const REFUSALS_PER_LEVEL = 0.75;
+const REFUSALS_PER_LEVEL = 2;
 /** So many calls in a row, each refused with no other in flight, are too fast, not too many. */
 const ALONE_ENOUGH = 3;
 /** Events whose accepted rates agree though their levels differ so much tell of a rate. */
@@ -42,11 +44,14 @@ export interface Refusal {
   /** What was raised last, where it is not proven yet. */
   readonly trial: 'rate' | 'level' | null;
   readonly isRateBinding: boolean;
+  /** The level is neither fixed nor at its minimum. */
+  readonly canLower: boolean;
   /** Nothing was accepted since the refusal event before. */
   readonly isRepeated: boolean;
   /** The level was carried before, or one below it was refused as well. */
   readonly isSurprise: boolean;
-  /** The starts accepted so far. */
+  /** The level in force, and the starts accepted so far. */
+  readonly level: number;
   readonly acceptedTotal: number;
 }
 
@@ -76,6 +81,7 @@ export class Blame {
   #evidence = 0;
   #evidenceAtMs = 0;
   #surprisesOwed = 0;
+  #surprisedAtMs = -Infinity;
   #refusalsOwed = 0;
   #refusalsOwedMax = REFUSALS_OWED_MIN;
   /** Calls refused with no other in flight, since one was accepted. */
@@ -118,7 +124,7 @@ export class Blame {
   }
 
   #judge(nowMs: number, refusal: Refusal): Verdict {
-    const { inFlight, reading, kind } = refusal;
+    const { reading, kind } = refusal;
     if (kind !== 'auto') return { about: kind, because: 'the operator set the kind' };
     const scope = reading?.scope?.toLowerCase() ?? '';
     if (scope.includes('concurren')) return concurrency('the answer names concurrency');
@@ -131,14 +137,17 @@ export class Blame {
     this.#gather(nowMs, refusal);
     if (this.#evidence >= EVIDENCE_ENOUGH) return rate('headers or hints tell of a rate');
     if (refusal.isRateLearned) return this.#judgePaced(refusal);
+    // Who says when to try again speaks of time: then few events are enough.
     const perSecond = this.#steadyRate(nowMs, refusal);
-    if (perSecond === null) return this.#owe(refusal);
+    if (perSecond === null || !refusal.retryAfterMs) return this.#owe(nowMs, refusal);
     this.#settle();
     return { ...rate('the same rate was accepted at several levels'), perSecond };
   }
 
   /** With a rate in force, what was raised last is at fault; else what was carried just before. */
-  #judgePaced({ inFlight, trial, isRateBinding, isRepeated }: Refusal): Verdict {
+  #judgePaced(refusal: Refusal): Verdict {
+    const { inFlight, trial, isRateBinding, isRepeated, canLower } = refusal;
+    if (!canLower) return rate('no fewer may be in flight');
     if (isRepeated && this.#blamed === 'concurrency') return concurrency('the cut was too small');
     if (trial === 'rate') return rate('the rate was just raised');
     if (trial === 'level') return concurrency('the level was just raised');
@@ -149,15 +158,18 @@ export class Blame {
   }
 
   /** A cap explains few refusals of levels that it carried; a rate explains many. */
-  #owe({ isSurprise, inFlight }: Refusal): Verdict {
+  #owe(nowMs: number, { isSurprise, level }: Refusal): Verdict {
     if (isSurprise) {
-      this.#surprisesOwed += 1;
+      if (nowMs - this.#surprisedAtMs >= SURPRISE_SPAN_MS) {
+        this.#surprisesOwed += 1;
+        this.#surprisedAtMs = nowMs;
+      }
       // What was carried before is no measure any more.
       this.#carried = 0;
       this.#carriedBefore = 0;
     }
     if (this.#refusalsOwed === 0) {
-      this.#refusalsOwedMax = Math.max(REFUSALS_OWED_MIN, REFUSALS_PER_LEVEL * inFlight);
+      this.#refusalsOwedMax = Math.max(REFUSALS_OWED_MIN, REFUSALS_PER_LEVEL * level);
     }
     this.#refusalsOwed += 1;
     const isExplained = this.#surprisesOwed < SURPRISES_OWED_MAX &&

@@ -27,7 +27,9 @@ export interface Snapshot {
     readonly sinceMs: number;
     readonly growsAtMs: number;
   };
-  readonly headerRpm: number | null;
+  readonly headers: { readonly rpm: number | null; readonly sinceMs: number };
+  /** Since when these settings are in force; before it, nothing was. */
+  readonly beganAtMs: number;
   readonly operatorRpm: number | null;
 }
 
@@ -37,7 +39,9 @@ export function explain(snapshot: Snapshot): Explanation {
   return explainHold(snapshot) ?? explainRate(snapshot) ?? explainLevel(snapshot);
 }
 
-function explainHold({ nowMs, pause, scout, exhaustedUntilMs }: Snapshot): Explanation | null {
+function explainHold(
+  { nowMs, pause, scout, headers, exhaustedUntilMs }: Snapshot,
+): Explanation | null {
   if (nowMs < pause.untilMs) {
     return {
       reason: `paused: the upstream asked to hold back for ${seconds(pause.untilMs - nowMs)} more`,
@@ -59,30 +63,34 @@ function explainHold({ nowMs, pause, scout, exhaustedUntilMs }: Snapshot): Expla
   return {
     reason: `the upstream's headers leave nothing for ${seconds(exhaustedUntilMs - nowMs)}`,
     source: 'header',
-    since: nowMs,
+    since: headers.sinceMs,
     nextChangeAt: exhaustedUntilMs,
   };
 }
 
 function explainRate(snapshot: Snapshot): Explanation | null {
-  const { nowMs, learned, headerRpm, operatorRpm } = snapshot;
-  const lowest = Math.min(learned.rpm ?? Infinity, headerRpm ?? Infinity, operatorRpm ?? Infinity);
+  const { nowMs, learned, headers, operatorRpm } = snapshot;
+  const lowest = Math.min(
+    learned.rpm ?? Infinity,
+    headers.rpm ?? Infinity,
+    operatorRpm ?? Infinity,
+  );
   if (lowest === Infinity || lowest === operatorRpm) return null;
   if (lowest === learned.rpm) {
     return {
       reason: `rate learned: the upstream takes about ${Math.round(lowest)} starts a minute`,
       source: 'learned',
       since: learned.sinceMs,
-      nextChangeAt: Math.max(nowMs, learned.growsAtMs),
+      nextChangeAt: Math.ceil(Math.max(nowMs, learned.growsAtMs)),
     };
   }
   const reason = `the upstream's headers allow ${Math.round(lowest)} starts a minute`;
-  return { reason, source: 'header', since: nowMs, nextChangeAt: null };
+  return { reason, source: 'header', since: headers.sinceMs, nextChangeAt: null };
 }
 
 function explainLevel(snapshot: Snapshot): Explanation {
-  const { nowMs, mode, level, ceiling, max, isTrial, isStrained } = snapshot;
-  const since = Number.isFinite(snapshot.heldFromMs) ? snapshot.heldFromMs : nowMs;
+  const { nowMs, mode, level, ceiling, max, isTrial, isStrained, beganAtMs } = snapshot;
+  const since = Math.max(snapshot.heldFromMs, beganAtMs);
   if (mode === 'fixed') {
     return { reason: 'fixed by the operator', source: 'operator', since, nextChangeAt: null };
   }
@@ -96,7 +104,7 @@ function explainLevel(snapshot: Snapshot): Explanation {
     return { ...learned, reason, nextChangeAt: null };
   }
   if (Number.isFinite(ceiling)) {
-    const nextChangeAt = Math.max(nowMs, snapshot.probeAtMs);
+    const nextChangeAt = Math.ceil(Math.max(nowMs, snapshot.probeAtMs));
     const reason = `at ${level}: refused at ${ceiling}, next trial in ${
       seconds(nextChangeAt - nowMs)
     } at the earliest`;

@@ -10,13 +10,14 @@ const SAMPLES_MIN = 12;
 const CLIP = 4;
 /** The best is the least of a smoothed series: one lucky window must not pin it low. */
 const SMOOTHING = 0.1;
-const WARM_UP_WINDOWS = 5;
 const HOLD_RATIO = 1.06;
 const CUT_RATIO = 1.12;
 const QUEUE_HOLDS = 1;
 const QUEUE_CUTS = 2;
 const LEVEL_LOWERED = 0.8;
 const TIME_LOWERED = 0.95;
+/** Answers of calls from before a cut are still coming in for so long. */
+const SETTLE_WINDOWS = 2;
 const CUT_FORGOTTEN_WINDOWS = 10;
 /** Where answers differ this much by nature, their times say nothing. */
 const NOISY_CV = 1;
@@ -73,6 +74,7 @@ export class Gradient {
     const ratio = meanMs / this.#bestMs;
     const queued = level * (1 - 1 / ratio);
     this.#mayGrow = ratio < HOLD_RATIO || queued < QUEUE_HOLDS;
+    if (this.#cut !== null && ++this.#cut.windows < SETTLE_WINDOWS) return NONE;
     const own = this.#checkCut(meanMs, level);
     if (own !== null) return own;
     if (ratio < CUT_RATIO || queued < QUEUE_CUTS) return NONE;
@@ -87,16 +89,13 @@ export class Gradient {
     this.#windows += 1;
     const weight = Math.max(SMOOTHING, 1 / this.#windows);
     this.#smoothMs += weight * (meanMs - this.#smoothMs);
-    this.#bestMs = this.#windows <= WARM_UP_WINDOWS
-      ? this.#smoothMs
-      : Math.min(this.#bestMs, this.#smoothMs);
+    this.#bestMs = Math.min(this.#bestMs, this.#smoothMs);
   }
 
   /** Did lower levels make answers faster? If not, the slowness is not ours. */
   #checkCut(meanMs: number, level: number): Strain | null {
     const cut = this.#cut;
     if (cut === null) return null;
-    cut.windows += 1;
     const isLowered = level < LEVEL_LOWERED * cut.level;
     if (!isLowered) {
       if (cut.windows > CUT_FORGOTTEN_WINDOWS) this.#cut = null;

@@ -22,6 +22,8 @@ export interface Budget {
 }
 
 export class HeaderBudget {
+  /** Since when the headers have been read, or were distrusted last. */
+  sinceMs = -Infinity;
   #limit: number | null = null;
   #remaining = 0;
   #resetAtMs = -Infinity;
@@ -63,6 +65,7 @@ export class HeaderBudget {
     const { limit, remaining, resetMs, windowMs } = budget;
     if (remaining === undefined || resetMs === undefined) return;
     const resetAtMs = nowMs + resetMs;
+    if (this.#limit === null) this.sinceMs = nowMs;
     this.#limit = limit ?? Math.max(this.#limit ?? 0, remaining, 1);
     this.#windowMs = windowMs ?? Math.max(this.#windowMs, resetMs);
     const isLateReport = resetAtMs < this.#resetAtMs - SAME_WINDOW_MS && resetMs < SAME_WINDOW_MS;
@@ -100,6 +103,7 @@ export class HeaderBudget {
     if (this.#limit === null || !this.isTrusted(nowMs)) return false;
     if ((remaining ?? this.#remaining) <= PLENTY_SHARE * this.#limit) return false;
     this.#distrustedUntilMs = nowMs + DISTRUST_MS;
+    this.sinceMs = this.#distrustedUntilMs;
     return true;
   }
 

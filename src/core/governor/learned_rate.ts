@@ -9,11 +9,15 @@ import { Pacer } from './pacer.ts';
 const BURST = 2;
 /** Below the measured rate by this much: arrivals are never as even as starts. */
 const MARGIN = 0.98;
+/** No evidence is so bad that less than one start a minute should follow. */
+const PER_SECOND_MIN = 1 / 60;
 const ACCEPTED_MIN = 5;
 const ELAPSED_MS_MIN = 2000;
 const WINDOW_MS = 60_000;
 const GROWTH_FIRST = 0.02;
 const GROWTH_MAX = 1;
+/** A start so soon after the pace allowed it had waited for it. */
+const BOUND_MS = 20;
 const BINDING_SHARE = 0.5;
 const GAP_MS_MIN = 5000;
 const GAP_MS_MAX = 300_000;
@@ -75,6 +79,11 @@ export class LearnedRate {
     return ((at(0) + at(1)) * 1000) / spanMs;
   }
 
+  /** Nothing was heard for long: neither a success to grow by nor a refusal. */
+  isStale(nowMs: number): boolean {
+    return nowMs - this.#changedAtMs > UNBOUND_FORGET_MS;
+  }
+
   get growsAtMs(): number {
     return this.#changedAtMs + Math.max(this.#gapMs, 1.1 * this.cycleMs);
   }
@@ -91,7 +100,8 @@ export class LearnedRate {
     return Math.ceil(this.#pacer.opensAtMs(nowMs, ahead));
   }
 
-  started(nowMs: number): void {
+  /** A start; `isHeld`: it waited for a scout or a pause, whatever the pace said. */
+  started(nowMs: number, isHeld: boolean): void {
     if (this.#checkpointMs === -Infinity) this.#checkpointMs = nowMs;
     this.#accepted += 1;
     this.#acceptedTotal += 1;
@@ -99,11 +109,15 @@ export class LearnedRate {
     const bucket = this.#recentIndex % BUCKETS;
     this.#recent[bucket] = this.#recent[bucket]! + 1;
     if (this.perSecond === null) return;
+    if (!isHeld) this.#noteBound(nowMs);
+    this.#pacer.take(nowMs);
+  }
+
+  #noteBound(nowMs: number): void {
     const slackMs = nowMs - this.#pacer.openSinceMs();
-    const isBound = slackMs <= Math.max(20, this.#pacer.periodMs / 2);
+    const isBound = slackMs <= Math.max(BOUND_MS, this.#pacer.periodMs / 20);
     this.#boundShare += 0.1 * ((isBound ? 1 : 0) - this.#boundShare);
     if (isBound) this.#boundAtMs = nowMs;
-    this.#pacer.take(nowMs);
   }
 
   /** A start did not count after all: it was refused. */
@@ -169,11 +183,16 @@ export class LearnedRate {
     this.#pacer.drain(startedAtMs, Math.min(refusals, DEBT_MS_MAX / this.#pacer.periodMs));
   }
 
-  /** A quota came back: its length is no pace, so nothing is learned from it. */
-  quotaOver(startedAtMs: number): void {
+  /** Calls are taken again, and nothing is to be learned: after a quota, its length is no pace. */
+  restart(startedAtMs: number): void {
     this.#droughtFromMs = Infinity;
     this.#checkpointMs = startedAtMs;
     this.#accepted = 1;
+  }
+
+  /** The rate that is known to carry: not one that is on trial. */
+  get provenPerSecond(): number | null {
+    return this.#before ?? this.perSecond;
   }
 
   /** Starts from what an earlier run learned. */
@@ -222,8 +241,9 @@ export class LearnedRate {
   }
 
   #set(perSecond: number): void {
-    this.perSecond = perSecond;
-    this.#pacer.periodMs = 1000 / perSecond;
+    if (this.perSecond === null) this.#boundShare = 1;
+    this.perSecond = Math.max(PER_SECOND_MIN, perSecond);
+    this.#pacer.periodMs = 1000 / this.perSecond;
   }
 
   #turn(nowMs: number): void {

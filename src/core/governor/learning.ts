@@ -23,12 +23,12 @@ const RATE_STREAK_SCOUTS = 2;
 const SAVED_MS_MAX = 86_400_000;
 
 export class Learning {
-  readonly level: Level;
+  level: Level;
   readonly gradient = new Gradient();
   readonly blame = new Blame();
-  readonly learned = new LearnedRate();
-  readonly requests = new HeaderBudget('starts');
-  /** Made when token headers come: most upstreams have none. */
+  learned = new LearnedRate();
+  /** Made when such headers come: most upstreams have none. */
+  requests: HeaderBudget | null = null;
   tokens: HeaderBudget | null = null;
   readonly pause = new Pause();
   readonly scout = new Scout();
@@ -60,8 +60,15 @@ export class Learning {
   }
 
   configure(settings: GovernorSettings): void {
+    if (this.#settings.rate.learn && !settings.rate.learn) {
+      this.learned = new LearnedRate();
+      this.requests = null;
+      this.tokens = null;
+    }
+    const isSwitchedOn = !this.#isAdaptive && settings.concurrency.mode === 'adaptive';
     this.#settings = settings;
-    this.level.configure(settings.concurrency);
+    if (isSwitchedOn) this.level = new Level(settings.concurrency, settings.concurrency.limit);
+    else this.level.configure(settings.concurrency);
   }
 
   seed(nowMs: number, saved: Saved): void {
@@ -80,7 +87,7 @@ export class Learning {
     return {
       atMs: nowMs,
       level: this.level.value,
-      perSecond: this.learned.perSecond,
+      perSecond: this.learned.provenPerSecond,
       cycleMs: this.learned.cycleMs,
       pausedUntilMs: nowMs < this.pause.untilMs ? this.pause.untilMs : null,
     };
@@ -96,19 +103,21 @@ export class Learning {
     const { level, learned, blame, requests, tokens, scout, resume } = this;
     this.#lastSequence = start.sequence;
     this.#lastInFlight = start.inFlight;
-    learned.started(nowMs);
+    learned.started(nowMs, scout.isActive || nowMs < resume.untilMs);
     blame.started(limit);
-    requests.started(nowMs, 1);
+    requests?.started(nowMs, 1);
     if (start.tokens > 0) tokens?.started(nowMs, start.tokens);
     resume.started(nowMs);
     if (scout.isInFlight) this.presume(nowMs);
     else if (scout.isActive) scout.started(nowMs, start.sequence);
     if (this.#isAdaptive) level.started(nowMs, start.inFlight, start.sequence);
+    if (learned.isStale(nowMs)) this.#growRate(nowMs);
   }
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
     if (outcome.reading && this.#settings.rate.learn) this.#read(nowMs, outcome.reading);
-    if (outcome.retryAfterMs !== undefined) this.#hold(nowMs, outcome.retryAfterMs);
+    const hintMs = hintOf(outcome);
+    if (hintMs !== undefined) this.#hold(nowMs, hintMs);
     if (outcome.kind === 'ok') this.#accepted(nowMs, start, outcome);
     else if (outcome.kind === 'throttled') this.#refused(nowMs, start, outcome);
     else if (this.scout.owns(start.sequence)) this.scout.abandoned();
@@ -124,7 +133,10 @@ export class Learning {
   }
 
   #read(nowMs: number, reading: RateReading): void {
-    this.requests.read(nowMs, reading, this.#random);
+    if (reading.remaining !== undefined) {
+      this.requests ??= new HeaderBudget('starts');
+      this.requests.read(nowMs, reading, this.#random);
+    }
     if (reading.tokenRemaining === undefined) return;
     this.tokens ??= new HeaderBudget('tokens');
     this.tokens.read(nowMs, {
@@ -150,20 +162,28 @@ export class Learning {
     if (isAfterEvent) this.#streak = 0;
     blame.accepted(nowMs, start.inFlight, isAfterEvent);
     if (scout.owns(start.sequence)) this.#reopen(nowMs);
-    else if (isAfterEvent && !scout.isActive && learned.isDry) learned.reopened(start.atMs, 0);
+    else if (isAfterEvent && !scout.isActive && learned.isDry) this.#measure(start.atMs, 0);
     if (this.#isAdaptive) this.#seekLevel(nowMs, start, outcome);
-    if (!this.#settings.rate.learn) return;
-    const move = learned.grow(nowMs, (this.#settings.rate.rpm ?? Infinity) / MINUTE_SECONDS);
-    if (move !== null) this.#changes.because(move);
+    this.#growRate(nowMs);
+  }
+
+  #measure(reopenedAtMs: number, refusals: number): void {
+    if (this.#settings.rate.learn) this.learned.reopened(reopenedAtMs, refusals);
+    else this.learned.restart(reopenedAtMs);
+  }
+
+  #growRate(nowMs: number): void {
+    const { rpm } = this.#settings.rate;
+    const why = this.learned.grow(nowMs, (rpm ?? Infinity) / MINUTE_SECONDS);
+    if (why !== null) this.#changes.because(why);
   }
 
   /** The try of the scout was accepted, or not refused in the time that a refusal takes. */
   #reopen(nowMs: number): void {
     const { scout, learned, resume } = this;
     const perSecond = learned.recentPerSecond(nowMs);
-    const isQuota = scout.isQuota(nowMs);
-    if (isQuota) learned.quotaOver(scout.startedAtMs);
-    else if (this.#settings.rate.learn) learned.reopened(scout.startedAtMs, scout.refusals);
+    if (scout.isQuota(nowMs)) learned.restart(scout.startedAtMs);
+    else this.#measure(scout.startedAtMs, scout.refusals);
     this.#changes.because('the upstream takes calls again');
     resume.begin(nowMs, nowMs - scout.sinceMs, perSecond);
     scout.leave();
@@ -178,7 +198,8 @@ export class Learning {
       if (strain.kind !== 'none') return this.#changes.because(strain.because);
     }
     if (!gradient.mayGrow || scout.isActive) return;
-    const move = level.succeeded(nowMs, start, this.#lastSequence);
+    const known = { last: this.#lastSequence, refusalMs: scout.turnaroundMs };
+    const move = level.succeeded(nowMs, start, known);
     if (move === null) return;
     gradient.grew();
     this.#changes.because(move === 'grown' ? 'all slots in use succeed' : 'a trial of one more');
@@ -203,7 +224,7 @@ export class Learning {
 
   #scoutRefused(nowMs: number, start: Start, outcome: Outcome): void {
     const { scout, requests, learned } = this;
-    requests.contradicted(nowMs, outcome.reading?.remaining);
+    requests?.contradicted(nowMs, outcome.reading?.remaining);
     const { windowEndMs } = learned;
     scout.refused(nowMs, start.atMs, { random: this.#random, windowEndMs });
   }
@@ -214,19 +235,21 @@ export class Learning {
       inFlight: start.inFlight,
       isAlone: start.inFlight <= 1 && start.sequence === this.#lastSequence,
       reading: outcome.reading,
-      retryAfterMs: outcome.retryAfterMs,
+      retryAfterMs: hintOf(outcome),
       kind: this.#settings.rate.kind,
       isRateLearned: learned.isActive,
-      trial: this.#newestTrial(),
+      trial: this.#newestTrial(start),
       isRateBinding: learned.isBinding,
       isRepeated: this.#streak > 1,
+      canLower: this.#isAdaptive && level.value > level.bounds.min,
       isSurprise: this.#streak > 1 || !level.isTrial,
+      level: level.value,
       acceptedTotal: learned.acceptedTotal,
     });
     this.#changes.because(`refused, ${verdict.about}: ${verdict.because}`);
     if (verdict.about === 'unclear') return this.scout.enter(nowMs, this.#random);
     if (verdict.about === 'concurrency') {
-      return this.#levelRefused(nowMs, start, outcome.retryAfterMs ?? 0);
+      return this.#levelRefused(nowMs, start, hintOf(outcome) ?? 0);
     }
     if (verdict.perSecond === undefined || !this.#settings.rate.learn) {
       return this.#rateRefused(nowMs, outcome);
@@ -235,16 +258,17 @@ export class Learning {
     learned.learn(nowMs, verdict.perSecond);
   }
 
-  #newestTrial(): 'rate' | 'level' | null {
+  #newestTrial(start: Start): 'rate' | 'level' | null {
     const { level, learned } = this;
-    const isLevelTrial = level.isTrial && this.#streak === 1;
+    const inFlight = Math.max(start.inFlight, this.#lastInFlight);
+    const isLevelTrial = level.isTrialOf(inFlight) && this.#streak === 1;
     if (!learned.isTrial) return isLevelTrial ? 'level' : null;
     return isLevelTrial && level.heldFromMs > learned.changedAtMs ? 'level' : 'rate';
   }
 
   #rateRefused(nowMs: number, outcome: Outcome): void {
     const { requests, learned, level, scout } = this;
-    requests.contradicted(nowMs, outcome.reading?.remaining);
+    requests?.contradicted(nowMs, outcome.reading?.remaining);
     learned.ranDry(nowMs);
     if (!learned.isActive) level.restoreCalm(this.#lastSequence);
     else if (learned.cut(nowMs) && this.#streak < RATE_STREAK_SCOUTS) return;
@@ -263,4 +287,10 @@ export class Learning {
     level.restoreCalm(this.#lastSequence);
     scout.enter(nowMs, this.#random);
   }
+}
+
+/** The upstream's hint of how long to hold back, from wherever it came; the longest wins. */
+function hintOf({ retryAfterMs, reading }: Outcome): number | undefined {
+  if (reading?.retryAfterMs === undefined) return retryAfterMs;
+  return Math.max(retryAfterMs ?? 0, reading.retryAfterMs);
 }

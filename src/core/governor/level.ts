@@ -8,9 +8,11 @@
 
 /** A trial at the ceiling costs a refused call at most: one in so many calls, and so much time. */
 const CALLS_PER_PROBE_MIN = 15;
-const CALLS_PER_PROBE_MAX = 100;
+const CALLS_PER_PROBE_MAX = 92;
 const PROBE_GAP_MS_MIN = 3000;
 const PROBE_GAP_MS_MAX = 8000;
+/** One slot more is worth more where there are few. */
+const PROBE_GAP_MS_PER_SLOT = 900;
 const PROBE_GAP_GROWTH = 1.5;
 /** Where a refusal pauses the pool, a trial may cost one part in so many of the time. */
 const PAUSES_PER_GAP = 30;
@@ -87,25 +89,36 @@ export class Level {
     return this.value > this.#proven;
   }
 
+  /** So many in flight are more than were proven, and the trial of them still runs. */
+  isTrialOf(inFlight: number): boolean {
+    return this.isTrial && inFlight > this.#proven;
+  }
+
   get isAtCeiling(): boolean {
     return this.value + 1 >= this.ceiling;
   }
 
   /** When one more may be tried at the earliest. */
   get probeAtMs(): number {
-    const gapMs = Math.max(this.#gapMs, PAUSES_PER_GAP * this.#pauseMs);
+    const slotsMs = Math.max(PROBE_GAP_MS_MIN, this.value * PROBE_GAP_MS_PER_SLOT);
+    const ownMs = Math.min(this.#gapMs, slotsMs);
+    const gapMs = Math.max(ownMs, PAUSES_PER_GAP * this.#pauseMs);
     return this.#heldFromMs + Math.min(SLOW_PROBE_GAP_MS_MAX, gapMs) * this.#jitter;
   }
 
-  /** A call that started with `inFlight` in flight succeeded. */
+  /**
+   * A call that started with `inFlight` in flight succeeded. A trial is proven no sooner than a
+   * refusal would be known, `refusalMs` after it began.
+   */
   succeeded(
     nowMs: number,
     start: { sequence: number; inFlight: number },
-    last: number,
+    { last, refusalMs }: { last: number; refusalMs: number },
   ): LevelMove | null {
     this.#callsSinceHeld += 1;
     if (nowMs - this.#calmFromMs >= CALM_AFTER_MS) this.#calm = this.value;
     if (start.inFlight < this.value || start.sequence <= this.#changedSequence) return null;
+    if (this.isTrial && nowMs - this.#heldFromMs < refusalMs) return null;
     if (this.isTrial && !this.#prove()) return null;
     if (!this.isAtCeiling) {
       const to = Math.min(this.ceiling - 1, this.value + this.#step);

@@ -35,9 +35,11 @@ export class PoolGovernor implements Governor {
   readonly #changes: ChangeLog;
   readonly #refusals = new RefusalCount();
   #learning: Learning;
+  #beganAtMs: number;
 
   constructor(settings: GovernorSettings, { nowMs, random, saved }: GovernorOptions) {
     this.#settings = settings;
+    this.#beganAtMs = nowMs;
     this.#random = random;
     this.#changes = new ChangeLog();
     this.#learning = new Learning(settings, { random, changes: this.#changes, sequence: 0 });
@@ -62,7 +64,7 @@ export class PoolGovernor implements Governor {
     const rateAtMs = Math.max(
       this.#operator.opensAtMs(heldUntilMs, ahead),
       learned.opensAtMs(heldUntilMs, ahead),
-      requests.opensAtMs(heldUntilMs, 1, ahead),
+      requests?.opensAtMs(heldUntilMs, 1, ahead) ?? nowMs,
     );
     const tokensAtMs = tokens <= 0 ? nowMs : Math.max(
       this.#operator.tokensOpenAtMs(heldUntilMs, tokens),
@@ -94,6 +96,7 @@ export class PoolGovernor implements Governor {
 
   configure(nowMs: number, settings: GovernorSettings): void {
     this.#settings = settings;
+    this.#beganAtMs = nowMs;
     this.#learning.configure(settings);
     this.#operator.configure(nowMs, settings.rate);
     this.#changes.because('the operator changed the settings');
@@ -101,6 +104,7 @@ export class PoolGovernor implements Governor {
   }
 
   forget(nowMs: number): void {
+    this.#beganAtMs = nowMs;
     this.#learning = new Learning(this.#settings, {
       random: this.#random,
       changes: this.#changes,
@@ -118,7 +122,7 @@ export class PoolGovernor implements Governor {
   requestRate(nowMs: number): RequestRate | null {
     const { learned, requests } = this.#learning;
     const { rpm } = this.#settings.rate;
-    const limit = lowest(rpm, toRpm(learned.perSecond), requests.perMinute(nowMs));
+    const limit = lowest(rpm, toRpm(learned.perSecond), requests?.perMinute(nowMs) ?? null);
     return limit === null ? null : { limit, remaining: this.#startsFree(nowMs) ?? limit };
   }
 
@@ -126,7 +130,7 @@ export class PoolGovernor implements Governor {
     const { learned, requests } = this.#learning;
     return lowest(
       this.#operator.startsFree(nowMs),
-      requests.remaining(nowMs),
+      requests?.remaining(nowMs) ?? null,
       learned.startsFree(nowMs),
     );
   }
@@ -134,7 +138,7 @@ export class PoolGovernor implements Governor {
   status(nowMs: number): GovernorStatus {
     const { level, learned, requests, tokens, pause, scout, gradient } = this.#learning;
     const { concurrency, rate } = this.#settings;
-    const headerRpm = requests.perMinute(nowMs);
+    const headerRpm = requests?.perMinute(nowMs) ?? null;
     const learnedRpm = toRpm(learned.perSecond);
     const explanation = explain({
       nowMs,
@@ -152,9 +156,10 @@ export class PoolGovernor implements Governor {
         nextAtMs: scout.isInFlight ? nowMs : scout.nextAtMs,
         isQuota: scout.isQuota(nowMs),
       },
-      exhaustedUntilMs: requests.exhaustedUntilMs(nowMs, 1),
+      exhaustedUntilMs: requests?.exhaustedUntilMs(nowMs, 1) ?? null,
       learned: { rpm: learnedRpm, sinceMs: learned.changedAtMs, growsAtMs: learned.growsAtMs },
-      headerRpm,
+      headers: { rpm: headerRpm, sinceMs: requests?.sinceMs ?? nowMs },
+      beganAtMs: this.#beganAtMs,
       operatorRpm: rate.rpm,
     });
     return {
@@ -168,7 +173,7 @@ export class PoolGovernor implements Governor {
         : null,
       refusedLastHour: this.#refusals.lastHour(nowMs),
       pausedUntil: nowMs < pause.untilMs ? pause.untilMs : null,
-      trustsHeaders: requests.isTrusted(nowMs),
+      trustsHeaders: requests?.isTrusted(nowMs) ?? true,
       ...explanation,
     };
   }

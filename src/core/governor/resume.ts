@@ -10,20 +10,20 @@ const LASTS_MS_MAX = 2000;
 
 export class Resume {
   readonly #pacer = new Pacer(0, 1);
-  #untilMs = -Infinity;
+  untilMs = -Infinity;
 
   begin(nowMs: number, heldMs: number, perSecond: number): void {
     this.#pacer.periodMs = 1000 / Math.max(perSecond, PER_SECOND_MIN);
     this.#pacer.take(nowMs);
-    this.#untilMs = nowMs + Math.min(LASTS_MS_MAX, heldMs);
+    this.untilMs = nowMs + Math.min(LASTS_MS_MAX, heldMs);
   }
 
   opensAtMs(nowMs: number): number {
-    if (nowMs >= this.#untilMs) return nowMs;
-    return Math.min(this.#untilMs, Math.ceil(this.#pacer.opensAtMs(nowMs, 0)));
+    if (nowMs >= this.untilMs) return nowMs;
+    return Math.min(this.untilMs, Math.ceil(this.#pacer.opensAtMs(nowMs, 0)));
   }
 
   started(nowMs: number): void {
-    if (nowMs < this.#untilMs) this.#pacer.take(nowMs);
+    if (nowMs < this.untilMs) this.#pacer.take(nowMs);
   }
 }

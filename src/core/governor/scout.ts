@@ -18,7 +18,7 @@ export class Scout {
   sinceMs = Infinity;
   nextAtMs = Infinity;
   /** How long a refusal takes to come back; a try unrefused for longer counts as accepted. */
-  #turnaroundMs = TURNAROUND_MS_MIN;
+  turnaroundMs = TURNAROUND_MS_MIN;
   #startedAtMs = 0;
   /** Tries that were refused since scouting began. */
   refusals = 0;
@@ -77,12 +77,12 @@ export class Scout {
 
   /** When the try in flight counts as accepted. */
   get presumedAtMs(): number {
-    return this.#startedAtMs + PRESUMED_AFTER_TURNAROUNDS * this.#turnaroundMs;
+    return this.#startedAtMs + Math.ceil(PRESUMED_AFTER_TURNAROUNDS * this.turnaroundMs);
   }
 
   noteTurnaround(ms: number): void {
-    const eased = 0.9 * this.#turnaroundMs;
-    this.#turnaroundMs = Math.min(TURNAROUND_MS_MAX, Math.max(TURNAROUND_MS_MIN, eased, ms));
+    const eased = 0.9 * this.turnaroundMs;
+    this.turnaroundMs = Math.min(TURNAROUND_MS_MAX, Math.max(TURNAROUND_MS_MIN, eased, ms));
   }
 
   /** A try was refused; `windowEndMs` is an instant worth a try of its own. */

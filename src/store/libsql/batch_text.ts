@@ -5,14 +5,15 @@
  * an older program wrote can be read.
  */
 import type { LogEntry } from '../entry.ts';
-import type { Batch, LeaseRow } from '../store.ts';
+import type { Batch, LeaseRow, NonceRow } from '../store.ts';
 
 type Cell = string | number | null;
 type Row = Cell[];
+type NonceCells = [pool: string, nonce: string, until: number];
 /** Base instant, words, entries. */
 type EntriesBody = [number, string[], Row[]];
-/** Fence, base fence, base instant, words, leases, ended, entries. */
-type BatchBody = [number, number, number, string[], Row[], readonly string[], Row[]];
+/** Fence, base fence, base instant, words, leases, ended, entries; nonces where there are any. */
+type BatchBody = [number, number, number, string[], Row[], readonly string[], Row[], NonceCells[]?];
 
 /** The words of one text; a cell holds a word's number, or 0 for null. */
 class Words {
@@ -45,7 +46,7 @@ const plainWords = {
 };
 const noBases = { baseFence: 0, base: 0 };
 
-export function batchText({ fence, leases, ended, entries }: Batch): string {
+export function batchText({ fence, leases, ended, entries, nonces = [] }: Batch): string {
   const words = new Words();
   const baseFence = leases[0]?.fence ?? 0;
   const base = entries[0]?.at ?? leases[0]?.grantedAt ?? 0;
@@ -58,19 +59,26 @@ export function batchText({ fence, leases, ended, entries }: Batch): string {
     ended,
     entries.map((entry) => entryCells(entry, words, base)),
   ];
+  if (nonces.length > 0) body.push(nonces.map(nonceCells));
   return JSON.stringify(body);
 }
 
 export function batchOf(text: string): Batch {
   const body = JSON.parse(text) as BatchBody;
-  const [fence, baseFence, base, list, leases, ended, entries] = body;
+  const [fence, baseFence, base, list, leases, ended, entries, nonces = []] = body;
   const words = new Words(list);
   return {
     fence,
     leases: leases.map((cells) => leaseOf(cells, words, { baseFence, base })),
     ended,
     entries: entries.map((cells) => entryOf(cells, words, base)),
+    ...(nonces.length === 0 ? {} : { nonces: nonces.map(nonceOf) }),
   };
+}
+
+/** A JSON array of nonces, each as pool, nonce and until. */
+export function noncesText(nonces: readonly NonceRow[]): string {
+  return JSON.stringify(nonces.map(nonceCells));
 }
 
 /** A JSON array of leases; each of its elements can be read by {@link leaseOfText}. */
@@ -103,8 +111,17 @@ interface Bases {
   readonly base: number;
 }
 
+function nonceCells({ pool, nonce, until }: NonceRow): NonceCells {
+  return [pool, nonce, until];
+}
+
+function nonceOf([pool, nonce, until]: NonceCells): NonceRow {
+  return { pool, nonce, until };
+}
+
+/** 12 cells, a 13th where its acquire may be repeated. */
 function leaseCells(row: LeaseRow, words: LeaseWords, { baseFence, base }: Bases): Row {
-  return [
+  const cells: Row = [
     row.slotId,
     words.cellOf(row.pool),
     row.slots,
@@ -118,12 +135,15 @@ function leaseCells(row: LeaseRow, words: LeaseWords, { baseFence, base }: Bases
     row.inFlight,
     row.tokens,
   ];
+  if (row.repeatKey !== undefined) cells.push(row.repeatKey);
+  return cells;
 }
 
 function leaseOf(cells: Row, words: LeaseWords, { baseFence, base }: Bases): LeaseRow {
   const [slotId, pool, slots, fence, attempt, keyId, holder, ...rest] = cells;
   const [grantedAfter, termMs, deadlineAfter, inFlight, tokens] = rest.map(Number);
   const grantedAt = base + (grantedAfter ?? 0);
+  const repeatKey = cells[12];
   return {
     slotId: String(slotId),
     pool: words.wordOf(pool) ?? '',
@@ -137,6 +157,7 @@ function leaseOf(cells: Row, words: LeaseWords, { baseFence, base }: Bases): Lea
     requestDeadline: grantedAt + (deadlineAfter ?? 0),
     inFlight: inFlight ?? 0,
     tokens: tokens ?? 0,
+    ...(typeof repeatKey === 'string' ? { repeatKey } : {}),
   };
 }
 

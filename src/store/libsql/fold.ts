@@ -5,8 +5,8 @@
  */
 import type { InStatement } from '@libsql/client';
 import type { LogEntry } from '../entry.ts';
-import type { Batch, LeaseRow } from '../store.ts';
-import { entriesText, leasesText } from './batch_text.ts';
+import type { Batch, LeaseRow, NonceRow } from '../store.ts';
+import { entriesText, leasesText, noncesText } from './batch_text.ts';
 
 /** Entries of a log segment at most. */
 export const SEGMENT_ENTRIES_MAX = 500;
@@ -18,6 +18,7 @@ export class Backlog {
   /** Leases that ended and are in the lease table, with their numbers there. */
   readonly gone = new Map<string, number>();
   readonly entries: LogEntry[] = [];
+  readonly nonces: NonceRow[] = [];
   /** How much was added; what a fold costs at most. */
   weight = 0;
   fence = 0;
@@ -43,6 +44,10 @@ export class Backlog {
     }
     if (batch.fence > this.fence) this.fence = batch.fence;
     this.weight += 1 + batch.leases.length + batch.ended.length + batch.entries.length;
+    for (const row of batch.nonces ?? []) {
+      this.nonces.push(row);
+      this.weight++;
+    }
     this.lastSeq = seq;
   }
 }
@@ -99,7 +104,7 @@ export interface Fold {
 
 /** The statements that move the marks on by one fold and the backlog's entries. */
 export function foldStatements({ backlog, deleted, firstId, marks }: Fold): InStatement[] {
-  const { began, entries, fence, attempt, lastSeq } = backlog;
+  const { began, entries, nonces, fence, attempt, lastSeq } = backlog;
   return [
     {
       // A fold that was applied although its answer was lost cannot be applied again.
@@ -113,9 +118,18 @@ export function foldStatements({ backlog, deleted, firstId, marks }: Fold): InSt
       sql: 'INSERT INTO lease (id, body) SELECT ?1 + key, value FROM json_each(?2)',
       args: [firstId, leasesText(began.values())],
     }]),
+    ...(nonces.length === 0 ? [] : [insertNonces(nonces)]),
     ...insertSegments(segmentsOf(entries, marks.logged)),
     { sql: 'DELETE FROM journal WHERE seq <= ?1', args: [lastSeq] },
   ];
+}
+
+function insertNonces(nonces: readonly NonceRow[]): InStatement {
+  return {
+    sql: `INSERT OR REPLACE INTO nonce (pool, nonce, until)
+      SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1)`,
+    args: [noncesText(nonces)],
+  };
 }
 
 export function deleteLeases(ids: readonly number[]): InStatement {

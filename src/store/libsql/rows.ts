@@ -3,9 +3,9 @@
  * drizzle and written under the guard of the claim. It decides nothing about what the rows say.
  */
 import type { InStatement } from '@libsql/client';
-import { and, eq, sql } from 'drizzle-orm';
-import { governor, governorChange, key, pool, value } from '../../../db/schema.ts';
-import type { KeyRow, PoolRow } from '../store.ts';
+import { and, eq, lt, sql } from 'drizzle-orm';
+import { governor, governorChange, key, nonce, pool, value } from '../../../db/schema.ts';
+import type { KeyRow, NonceRow, PoolRow } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Rows of one statement; SQLite takes 32766 parameters. */
@@ -85,6 +85,18 @@ export async function saveValue(connection: Connection, name: string, text: stri
   const query = connection.drizzle.insert(value).values({ name, value: text })
     .onConflictDoUpdate({ target: value.name, set: { value: text } });
   await connection.write([statement(query)]);
+}
+
+export function readNonces(connection: Connection): Promise<NonceRow[]> {
+  return connection.run(() =>
+    connection.drizzle.select().from(nonce).orderBy(nonce.until).execute()
+  );
+}
+
+export async function pruneNonces(connection: Connection, before: number): Promise<void> {
+  await connection.write([
+    statement(connection.drizzle.delete(nonce).where(lt(nonce.until, before))),
+  ]);
 }
 
 interface Built {

@@ -1,6 +1,6 @@
 /**
- * The figures of a run, and their medians over seeds. What each figure means is told in the
- * README of the benchmark and in the names here; none of them looks at a limiter's inside.
+ * The figures of a run, and their medians over seeds. All come from the successes and refusals that
+ * the workers saw; none looks at a limiter's inside.
  */
 import { integrate, type Scenario } from './scenario.ts';
 import type { Run } from './simulation.ts';

@@ -15,9 +15,9 @@ import { Vegas } from './limiters/vegas.ts';
 
 const FIXED_LIMIT = 10;
 
-/** An adaptive pool that starts low, and is told nothing of its upstream. */
+/** A new pool's settings but for the mode; it is told nothing of its upstream. */
 const SETTINGS: GovernorSettings = {
-  concurrency: { limit: 4, mode: 'adaptive', min: 1, max: 256 },
+  concurrency: { limit: 10, mode: 'adaptive', min: 1, max: 256 },
   rate: { rpm: null, tpm: null, burst: null, learn: true, kind: 'auto', maxPauseMs: 300_000 },
 };
 

@@ -37,7 +37,10 @@ function main(): void {
       rows.push(row);
     }
   }
-  if (!values.json) print(table(rows, new Set(scenarios.map((scenario) => scenario.name))));
+  if (values.json) return;
+  const names = (some: readonly Scenario[]) => new Set(some.map(({ name }) => name));
+  const recovering = chosen.scenarios.filter(({ eventAtMs }) => eventAtMs !== undefined);
+  print(table(rows, { counted: names(scenarios), recovering: names(recovering) }));
 }
 
 function print(text: string): void {

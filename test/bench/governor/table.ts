@@ -4,7 +4,13 @@
  */
 import type { Row } from './bench.ts';
 
-export function table(rows: readonly Row[], counted: ReadonlySet<string>): string {
+export interface TableOptions {
+  /** The scenarios that the means are taken over, and those with an event to recover from. */
+  readonly counted: ReadonlySet<string>;
+  readonly recovering: ReadonlySet<string>;
+}
+
+export function table(rows: readonly Row[], { counted, recovering }: TableOptions): string {
   const limiters = [...new Set(rows.map((row) => row.limiter))];
   const scenarios = [...new Set(rows.map((row) => row.scenario))];
   const find = (scenario: string, limiter: string) =>
@@ -38,9 +44,9 @@ export function table(rows: readonly Row[], counted: ReadonlySet<string>): strin
     ...grid(
       'seconds to converge / recover',
       (row) =>
-        row.recoverMs === null && row.convergeMs !== null
-          ? seconds(row.convergeMs)
-          : `${seconds(row.convergeMs)} / ${seconds(row.recoverMs)}`,
+        recovering.has(row.scenario)
+          ? `${seconds(row.convergeMs)} / ${seconds(row.recoverMs)}`
+          : seconds(row.convergeMs),
     ),
     ...grid(
       'Jain / latency p95 ms',

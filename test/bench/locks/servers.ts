@@ -9,17 +9,19 @@ export interface Target {
   /** What the load script is called with: key, acquire path, stem of the release path. */
   readonly args: readonly [string, string, string];
   readonly end: () => Promise<void>;
+  /** Of the server's process. */
+  readonly pid: number;
 }
 
 export async function startNoop(): Promise<Target> {
-  const { origin, end } = await start(['run', '-A', 'test/bench/locks/noop.ts']);
-  return { origin, args: ['none', '/noop', '/noop/'], end };
+  const { origin, end, pid } = await start(['run', '-A', 'test/bench/locks/noop.ts']);
+  return { origin, args: ['none', '/noop', '/noop/'], end, pid };
 }
 
 /** @param pool what the benchmark's pool has beside its width. */
 export async function startServer(folder: string, pool: object = {}): Promise<Target> {
   const db = `file:${folder}/bench.db`;
-  const { origin, end } = await start([
+  const { origin, end, pid } = await start([
     'run',
     '-A',
     'src/main.ts',
@@ -31,7 +33,7 @@ export async function startServer(folder: string, pool: object = {}): Promise<Ta
   ]);
   await admin(origin, '/pools', { name: 'bench', concurrency: { limit: 100_000 }, ...pool });
   const { key } = await admin(origin, '/pools/bench/keys', { name: 'bench' });
-  return { origin, args: [key ?? '', '/pools/bench/lock/acquire', '/pools/bench/lock/'], end };
+  return { origin, args: [key ?? '', '/pools/bench/lock/acquire', '/pools/bench/lock/'], end, pid };
 }
 
 async function admin(origin: string, path: string, body: object): Promise<{ key?: string }> {
@@ -44,7 +46,7 @@ async function admin(origin: string, path: string, body: object): Promise<{ key?
   return await answer.json();
 }
 
-async function start(args: string[]): Promise<{ origin: string; end: () => Promise<void> }> {
+async function start(args: string[]): Promise<Omit<Target, 'args'>> {
   const child = new Deno.Command(Deno.execPath(), {
     args,
     env: { NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN, NO_COLOR: '1' },
@@ -64,7 +66,7 @@ async function start(args: string[]): Promise<{ origin: string; end: () => Promi
     const origin = text.match(/listening on (\S+)/)?.[1];
     if (origin !== undefined) {
       void drain(reader);
-      return { origin, end };
+      return { origin, end, pid: child.pid };
     }
   }
 }

@@ -38,7 +38,7 @@ describe('operator rpm', () => {
     expect(told[60]).toBe(T0 + 60_000);
   });
 
-  test('no instant of refilling lets two loads through: 60 at 59 s close the gate until 119 s', () => {
+  test('no refill lets two loads through: 60 at 59 s close the gate until 119 s', () => {
     const driver = new Driver({ concurrency: WIDE, rate: { rpm: 60 } });
     driver.nowMs = T0 + 59_000;
     for (let count = 0; count < 60; count += 1) driver.start();

@@ -1,6 +1,9 @@
+/**
+ * The governor from outside: its limit, pauses, scouts and what it makes of headers.
+ */
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
-import { Driver, OK, settings, T0, THROTTLED } from './fixtures.ts';
+import { Driver, OK, T0, THROTTLED } from './fixtures.ts';
 
 const FIXED = { mode: 'fixed', limit: 8 } as const;
 
@@ -107,6 +110,12 @@ describe('pause', () => {
     driver.end(starts[1]!, throttled({ retryAfterMs: 9000 }));
     driver.end(starts[2]!, throttled({ retryAfterMs: 1000 }));
     expect(driver.governor.status(T0).pausedUntil).toBe(T0 + 9000);
+  });
+
+  test('a hint among the headers counts like one of its own', () => {
+    const driver = new Driver({ concurrency: FIXED });
+    driver.end(driver.start(), throttled({ retryAfterMs: 500, reading: { retryAfterMs: 4000 } }));
+    expect(driver.governor.status(T0).pausedUntil).toBe(T0 + 4000);
   });
 
   test('maxPauseMs caps a pause of years', () => {
@@ -253,131 +262,5 @@ describe('headers', () => {
     driver.end(driver.start(10), { ...OK, reading: tokens });
     expect(driver.isOpen(10)).toBe(false);
     expect(driver.isOpen(0)).toBe(true);
-  });
-});
-
-describe('settings', () => {
-  test('kind concurrency: refusals lower the level, never the rate', () => {
-    const driver = new Driver({ concurrency: { limit: 8 }, rate: { kind: 'concurrency' } });
-    driver.rounds(10, 100, THROTTLED);
-    expect(driver.governor.limit).toBe(1);
-    expect(driver.governor.status(driver.nowMs).rpm).toBeNull();
-    expect(driver.isOpen()).toBe(true);
-  });
-
-  test('kind rate: refusals never lower the level', () => {
-    const driver = new Driver({ concurrency: { limit: 8 }, rate: { kind: 'rate' } });
-    for (let count = 0; count < 30; count += 1) {
-      driver.nowMs = driver.opensAtMs();
-      const start = driver.start();
-      driver.nowMs += 50;
-      driver.end(start, count % 3 === 0 ? THROTTLED : OK);
-    }
-    expect(driver.governor.limit).toBeGreaterThanOrEqual(8);
-  });
-
-  test('configure applies new bounds at once and keeps what was learned within them', () => {
-    const driver = new Driver({ concurrency: { limit: 4, max: 64 } });
-    driver.rounds(8, 300);
-    expect(driver.governor.limit).toBeGreaterThan(10);
-    driver.governor.configure(driver.nowMs, settings({ concurrency: { limit: 4, max: 10 } }));
-    expect(driver.governor.limit).toBe(10);
-    driver.governor.configure(driver.nowMs, settings({ concurrency: { mode: 'fixed', limit: 3 } }));
-    expect(driver.governor.limit).toBe(3);
-    driver.governor.configure(driver.nowMs, settings({ concurrency: { limit: 4, max: 64 } }));
-    expect(driver.governor.limit).toBe(10);
-  });
-
-  test('forget drops what was learned, pauses too, and leaves the operator rates counting', () => {
-    const driver = new Driver({ concurrency: { limit: 4 }, rate: { rpm: 100 } });
-    driver.rounds(6, 300);
-    driver.end(driver.start(), throttled({ retryAfterMs: 60_000 }));
-    const before = driver.governor.status(driver.nowMs).rpmRemaining;
-    driver.governor.forget(driver.nowMs);
-    expect(driver.governor.limit).toBe(4);
-    expect(driver.isOpen()).toBe(true);
-    expect(driver.governor.status(driver.nowMs)).toMatchObject({
-      pausedUntil: null,
-      rpmRemaining: before,
-      refusedLastHour: 1,
-    });
-  });
-});
-
-describe('save', () => {
-  test('seeds the next start lower than it was, and under its old level plus one', () => {
-    const first = new Driver({ concurrency: { limit: 4 } });
-    first.rounds(8, 300);
-    const saved = JSON.parse(JSON.stringify(first.governor.save(first.nowMs)));
-    const next = new Driver({ concurrency: { limit: 4 } }, { saved });
-    expect(next.governor.limit).toBe(Math.floor(first.governor.limit * 0.75));
-    expect(next.governor.status(T0).ceiling).toBe(first.governor.limit + 1);
-  });
-
-  test('is not believed after a day', () => {
-    const saved = {
-      atMs: T0 - 90_000_000,
-      level: 40,
-      perSecond: 1,
-      cycleMs: 0,
-      pausedUntilMs: null,
-    };
-    const driver = new Driver({ concurrency: { limit: 4 } }, { saved });
-    expect(driver.governor.limit).toBe(4);
-    expect(driver.governor.status(T0).rpm).toBeNull();
-  });
-
-  test('keeps a pause and a learned rate over a restart', () => {
-    const saved = {
-      atMs: T0 - 1000,
-      level: 8,
-      perSecond: 2,
-      cycleMs: 60_000,
-      pausedUntilMs: T0 + 5000,
-    };
-    const driver = new Driver({ concurrency: { limit: 4 } }, { saved });
-    expect(driver.governor.status(T0)).toMatchObject({ rpm: 120, pausedUntil: T0 + 5000 });
-    expect(driver.opensAtMs()).toBe(T0 + 5000);
-  });
-});
-
-describe('changes', () => {
-  test('each change tells old, new, why and the evidence, once', () => {
-    const driver = new Driver({ concurrency: { limit: 4 } });
-    driver.rounds(1, 500);
-    const grown = driver.governor.drainChanges();
-    expect(grown).toMatchObject([{ what: 'limit', from: 4, to: 5, atMs: driver.nowMs }]);
-    expect(driver.governor.drainChanges()).toEqual([]);
-    const starts = driver.fill();
-    driver.end(starts[4]!, throttled({ retryAfterMs: 1000 }));
-    const cut = driver.governor.drainChanges();
-    expect(cut.map(({ what, from, to }) => [what, from, to])).toEqual([
-      ['limit', 5, 4],
-      ['pause', null, 1000],
-    ]);
-    expect(cut[0]!.why).toContain('refused');
-    expect(cut[0]!.evidence).toContain('5 in flight');
-  });
-
-  test('a host that never drains costs bounded memory', () => {
-    const driver = new Driver({ concurrency: { limit: 4 } });
-    for (let count = 0; count < 200; count += 1) {
-      driver.governor.configure(T0, settings({ concurrency: { mode: 'fixed', limit: count + 1 } }));
-    }
-    expect(driver.governor.drainChanges().length).toBeLessThanOrEqual(64);
-  });
-});
-
-describe('status', () => {
-  test('says in words why it holds back, and when it looks again', () => {
-    const driver = new Driver({ concurrency: { limit: 4 } });
-    expect(driver.governor.status(T0).reason).toContain('free to grow');
-    driver.rounds(1, 500);
-    const starts = driver.fill();
-    driver.end(starts[4]!, THROTTLED);
-    const status = driver.governor.status(driver.nowMs);
-    expect(status).toMatchObject({ source: 'learned', since: driver.nowMs, refusedLastHour: 1 });
-    expect(status.reason).toContain('refused at 5');
-    expect(status.nextChangeAt).toBeGreaterThan(driver.nowMs);
   });
 });

@@ -1,0 +1,81 @@
+/**
+ * The console's one way to a server: the admin API with the token of the environment. Whatever goes
+ * wrong ends the command in one line and with the exit code that the documents name.
+ */
+import { EXIT, Stop } from './command.ts';
+import { messageOf } from '../log.ts';
+import { serverUrl } from './server_url.ts';
+
+const VARIABLE = 'NTHBOUNCER_ADMIN_TOKEN';
+const LIMIT_MS = 15_000;
+
+/** A JSON object of the server; fields are read with the functions of `fields.ts`. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface AdminCall {
+  readonly body?: unknown;
+  /** No answer within this time ends the command; null: waits for ever. */
+  readonly limitMs?: number | null;
+}
+
+export class AdminClient {
+  readonly url: string;
+  readonly #token: string;
+
+  /** @throws Stop where the environment has no token. */
+  constructor() {
+    this.url = serverUrl();
+    const token = Deno.env.get(VARIABLE);
+    if (!token) throw new Stop(EXIT.usage, `${VARIABLE} is not set`);
+    this.#token = token;
+  }
+
+  get(path: string): Promise<Row> {
+    return this.call('GET', path);
+  }
+
+  post(path: string, body?: unknown, limitMs?: number | null): Promise<Row> {
+    return this.call('POST', path, { body, ...(limitMs === undefined ? {} : { limitMs }) });
+  }
+
+  /** Calls below `/admin/api`. @throws Stop */
+  async call(method: string, path: string, call: AdminCall = {}): Promise<Row> {
+    const { body, limitMs = LIMIT_MS } = call;
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(`${this.url}/admin/api${path}`, {
+        method,
+        redirect: 'manual',
+        headers: { authorization: `Bearer ${this.#token}` },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(limitMs === null ? {} : { signal: AbortSignal.timeout(limitMs) }),
+      });
+      text = await response.text();
+    } catch (error) {
+      throw new Stop(EXIT.unreachable, `${this.url} does not answer: ${messageOf(error)}`);
+    }
+    const answer = objectOf(text);
+    if (response.ok && (answer !== null || text === '')) return answer ?? {};
+    if (response.status === 401) {
+      throw new Stop(EXIT.refused, `${this.url} does not take the token in ${VARIABLE}`);
+    }
+    const message = answer?.['message'];
+    if (typeof message === 'string') throw new Stop(EXIT.refused, message);
+    throw new Stop(EXIT.unreachable, `${this.url} answers ${response.status}, not as nthbouncer`);
+  }
+}
+
+/** The path of a pool, and of what is below it. */
+export function poolPath(name: string, ...below: readonly string[]): string {
+  return ['/pools', ...[name, ...below].map(encodeURIComponent)].join('/');
+}
+
+function objectOf(text: string): Row | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value as Row : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * `nthbouncer backup FILE`: a consistent copy of the database while the server runs. It opens the
+ * database file itself, in a process of its own, so that the server neither waits nor works for it.
+ */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { messageOf } from '../log.ts';
+import { copyDatabase } from '../store/libsql/copy.ts';
+import { inspectFile, pathOfUrl } from '../store/libsql/file.ts';
+import type { Command } from './command.ts';
+import { EXIT, print, Stop } from './command.ts';
+import type { Shown } from './show.ts';
+import { consoleCommand, printJson } from './show.ts';
+import { addSettings } from './settings.ts';
+
+export const backupCommand: Command = {
+  add: (program) => {
+    const command = consoleCommand(program, 'backup', 'copy the database, while the server runs')
+      .argument('<file>', 'must not exist yet')
+      .addHelpText('after', '\nThe copy holds the hashes of all keys: keep it as you keep them.');
+    addSettings(command, ['db']).action(backup);
+  },
+};
+
+async function backup(file: string, { db, json }: Shown & { db: string }): Promise<void> {
+  const path = fileOf(db, 'backup');
+  const target = resolve(file);
+  if (existsSync(target)) throw new Stop(EXIT.usage, `${target} exists already`);
+  if (!existsSync(path)) throw new Stop(EXIT.database, `there is no database ${path}`);
+  const part = `${target}.part`;
+  await Deno.remove(part).catch(() => {});
+  try {
+    // Closed to others before anything is in it.
+    await Deno.writeFile(part, new Uint8Array(), { mode: 0o600, createNew: true });
+    await copyDatabase(path, part);
+    await inspectFile(part);
+    await syncFile(part);
+    await Deno.rename(part, target);
+  } catch (error) {
+    await Deno.remove(part).catch(() => {});
+    throw new Stop(EXIT.failed, `no backup was made: ${messageOf(error)}`);
+  }
+  const { size } = await Deno.stat(target);
+  if (json) return printJson({ file: target, bytes: size });
+  print(`${target}: ${size} bytes`);
+}
+
+/** The path of a database in a file. @throws Stop for a remote one. */
+export function fileOf(db: string, command: string): string {
+  if (/^file:/i.test(db)) return pathOfUrl(db);
+  const why = 'a remote database has backups of its own';
+  throw new Stop(EXIT.usage, `${command}: --db must be a file: URL; ${why}`);
+}
+
+export async function syncFile(path: string): Promise<void> {
+  using file = await Deno.open(path, { read: true, write: true });
+  await file.sync();
+}

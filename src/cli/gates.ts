@@ -1,0 +1,59 @@
+/**
+ * Which gate of a pool would refuse a caller now, and until when, in the order in which a caller
+ * meets them: the pause, the rate, whoever waits already, the slots.
+ */
+import type { Row } from './admin_client.ts';
+import { fieldOf, numberOf, textOf } from './fields.ts';
+
+export interface Gate {
+  readonly gate: 'pause' | 'rate' | 'queue' | 'slots';
+  readonly isOpen: boolean;
+  /** Epoch ms; null: not known, or not for time alone to open. */
+  readonly until: number | null;
+  readonly why: string;
+}
+
+/** @param status of the pool, as the admin API has it. */
+export function gatesOf(status: Row): Gate[] {
+  const count = (field: string) => numberOf(status, field) ?? 0;
+  const [inUse, limit, queued] = [count('inUse'), count('effectiveLimit'), count('queued')];
+  const slots = `${inUse} of ${limit} in use`;
+  return [
+    timed(status, 'pause'),
+    timed(status, 'rate'),
+    {
+      gate: 'queue',
+      isOpen: queued === 0,
+      until: null,
+      why: queued === 0 ? 'nobody waits' : `${queued} wait already, and nobody overtakes`,
+    },
+    {
+      gate: 'slots',
+      isOpen: inUse < limit,
+      until: null,
+      why: `${slots}; limit: ${textOf(status, 'reason')}`,
+    },
+  ];
+}
+
+/** A gate that time opens. */
+function timed(status: Row, gate: 'pause' | 'rate'): Gate {
+  const isShut = fieldOf(status, 'gate.reason') === (gate === 'pause' ? 'paused' : 'rate');
+  const rate = `${textOf(status, 'rpm')} starts a minute`;
+  const left = numberOf(status, 'rpm') === null
+    ? 'no rate is set or learned'
+    : `${Math.floor(numberOf(status, 'rpmRemaining') ?? 0)} of ${rate} left`;
+  const open = gate === 'pause' ? 'not paused' : left;
+  const shut = gate === 'pause' ? textOf(status, 'reason') : `${rate} are used up`;
+  return {
+    gate,
+    isOpen: !isShut,
+    until: isShut ? numberOf(status, 'gate.until') : null,
+    why: isShut ? shut : open,
+  };
+}
+
+/** The gate that refuses an acquire that does not wait; null where one would be granted. */
+export function refusing(gates: readonly Gate[]): Gate | null {
+  return gates.find(({ isOpen }) => !isOpen) ?? null;
+}

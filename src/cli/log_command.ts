@@ -1,0 +1,124 @@
+/**
+ * `nthbouncer log POOL`: the access log, oldest of the page first, and with `-f` what comes on top
+ * of it. Following asks once a second, and shows every entry once.
+ */
+import { AdminClient, poolPath } from './admin_client.ts';
+import type { Row } from './admin_client.ts';
+import type { Command } from './command.ts';
+import { print } from './command.ts';
+import type { Column, Shown } from './show.ts';
+import { consoleCommand, count, tableOf } from './show.ts';
+import { durationMs } from './duration.ts';
+import { instantOf, numberOf, rowsOf, textOf } from './fields.ts';
+import { serverNowMs } from './server_time.ts';
+
+interface Options extends Shown {
+  readonly follow?: boolean;
+  readonly limit: number;
+  readonly outcome?: string;
+  readonly since?: number;
+}
+
+export const logCommand: Command = {
+  add: (program) => {
+    consoleCommand(program, 'log', 'who asked, and what was answered').argument('<pool>')
+      .option('-f, --follow', 'go on with what comes')
+      .option('-n, --limit <number>', 'how many entries, 1 to 1000', count, 20)
+      .option('--outcome <code>', 'granted, too_many_requests, …')
+      .option('--since <duration>', 'not older than, 5m say', durationMs)
+      .action(show);
+  },
+};
+
+const POLL_MS = 1_000;
+const PAGE = 1_000;
+const PAGES_MAX = 20;
+/** An entry may become visible so long after its instant. */
+const LATE_MS = 5_000;
+
+async function show(pool: string, options: Options): Promise<void> {
+  const client = new AdminClient();
+  const path = poolPath(pool, 'log');
+  const query: Record<string, string> = { limit: String(options.limit) };
+  if (options.outcome !== undefined) query['outcome'] = options.outcome;
+  if (options.since !== undefined) {
+    query['since'] = String(await serverNowMs(client) - options.since);
+  }
+  const first = rowsOf(await client.get(`${path}?${new URLSearchParams(query)}`), 'entries');
+  if (!options.json) print(tableOf([], COLUMNS)[0] ?? '');
+  printEntries(first.toReversed(), options);
+  if (!options.follow) return;
+  const fresh = new Fresh(first, await serverNowMs(client));
+  for (;;) {
+    await new Promise((done) => setTimeout(done, POLL_MS));
+    const found = await since(client, path, { ...query, since: String(fresh.sinceMs) });
+    printEntries(fresh.take(found), options);
+  }
+}
+
+/** All entries since an instant, newest first, page by page. */
+async function since(
+  client: AdminClient,
+  path: string,
+  query: Readonly<Record<string, string>>,
+): Promise<Row[]> {
+  const found: Row[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const words = new URLSearchParams({
+      ...query,
+      limit: String(PAGE),
+      ...(cursor === null ? {} : { cursor }),
+    });
+    const answer = await client.get(`${path}?${words}`);
+    found.push(...rowsOf(answer, 'entries'));
+    cursor = typeof answer['nextCursor'] === 'string' ? answer['nextCursor'] : null;
+    if (cursor === null) break;
+  }
+  return found;
+}
+
+/** Tells new entries from those that were shown. */
+export class Fresh {
+  #shown: Map<string, number>;
+  #newestMs: number;
+
+  constructor(shown: readonly Row[], nowMs: number) {
+    this.#shown = new Map(shown.map((row) => [textOf(row, 'id'), numberOf(row, 'at') ?? 0]));
+    this.#newestMs = Math.max(...this.#shown.values(), shown.length === 0 ? nowMs : 0);
+  }
+
+  /** What to ask for: later entries, and those that may have come late. */
+  get sinceMs(): number {
+    return this.#newestMs - LATE_MS;
+  }
+
+  /** Of entries newest first, those that were not shown yet, oldest first. */
+  take(found: readonly Row[]): Row[] {
+    const fresh = found.filter((row) => !this.#shown.has(textOf(row, 'id'))).toReversed();
+    for (const row of fresh) {
+      const atMs = numberOf(row, 'at') ?? 0;
+      this.#shown.set(textOf(row, 'id'), atMs);
+      this.#newestMs = Math.max(this.#newestMs, atMs);
+    }
+    for (const [id, atMs] of this.#shown) {
+      if (atMs < this.sinceMs) this.#shown.delete(id);
+    }
+    return fresh;
+  }
+}
+
+const COLUMNS: readonly Column[] = [
+  ['AT                  ', (row) => instantOf(row, 'at')],
+  ['OUTCOME          ', (row) => textOf(row, 'outcome').padEnd(17)],
+  ['WHY       ', (row) => textOf(row, 'reason').padEnd(10)],
+  ['   QUEUED', (row) => `${textOf(row, 'queuedMs')} ms`.padStart(9)],
+  ['SLOTS', (row) => textOf(row, 'slots').padStart(5)],
+  ['ADDRESS        ', (row) => textOf(row, 'address').padEnd(15)],
+  ['HOLDER', (row) => textOf(row, 'holder')],
+];
+
+function printEntries(rows: readonly Row[], { json }: Shown): void {
+  if (json) { for (const row of rows) print(JSON.stringify(row)); }
+  else for (const line of tableOf(rows, COLUMNS).slice(1)) print(line);
+}

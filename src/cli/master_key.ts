@@ -1,0 +1,103 @@
+/**
+ * The master key: taken from the environment, or from a file beside the database that is made at
+ * the first start. A key that is gone or wrong must never be replaced while something is sealed
+ * under it: that is told in one line, and nothing is changed.
+ */
+import { join } from 'node:path';
+import { hasSecrets, MASTER_KEY_LENGTH_MIN, Vault, VaultError } from '../access/vault.ts';
+import { messageOf } from '../log.ts';
+import type { PoolRow } from '../store/store.ts';
+import { EXIT, Stop } from './command.ts';
+import { databaseFolder } from './database.ts';
+
+const VARIABLE = 'NTHBOUNCER_MASTER_KEY';
+const FILE = 'master-key';
+
+/** A key of the environment, or null; checked before anything is touched. */
+export function masterKeyOfEnvironment(variable: string = VARIABLE): string | null {
+  const key = Deno.env.get(variable);
+  if (key === undefined || key === '') return null;
+  if (key.length < MASTER_KEY_LENGTH_MIN) {
+    const wanted = `at least ${MASTER_KEY_LENGTH_MIN} characters are wanted`;
+    throw new Stop(EXIT.usage, `${variable} is too short: ${wanted}, ${key.length} came`);
+  }
+  return key;
+}
+
+/** The vault that opens the secrets of all pools. @throws Stop where it does not. */
+export async function vaultFor(
+  databaseUrl: string,
+  { environmentKey, pools }: { environmentKey: string | null; pools: readonly PoolRow[] },
+): Promise<Vault> {
+  const sealed = pools.filter(({ settings }) => hasSecrets(settings));
+  const path = keyFileOf(databaseUrl);
+  const key = environmentKey ?? await readKeyFile(path);
+  if (key === null && sealed.length > 0) {
+    throw new Stop(
+      EXIT.database,
+      `the master key is gone: neither ${VARIABLE} nor ${path} is there, and the secrets of ` +
+        `${namesOf(sealed)} need it; nothing was changed`,
+    );
+  }
+  const vault = new Vault(key ?? await makeKeyFile(path));
+  const shut = sealed.filter((row) => !opens(vault, row));
+  if (shut.length === 0) return vault;
+  throw new Stop(
+    EXIT.database,
+    `the master key of ${environmentKey === null ? path : VARIABLE} does not open the secrets ` +
+      `of ${namesOf(shut)}; nothing was changed`,
+  );
+}
+
+export function keyFileOf(databaseUrl: string): string {
+  return join(databaseFolder(databaseUrl) ?? '.', FILE);
+}
+
+export function opens(vault: Vault, { name, settings }: PoolRow): boolean {
+  try {
+    vault.openSettings(name, settings);
+    return true;
+  } catch (error) {
+    if (error instanceof VaultError) return false;
+    throw error;
+  }
+}
+
+/** The key in the file; null where there is no file. */
+export async function readKeyFile(path: string): Promise<string | null> {
+  let key: string;
+  try {
+    key = (await Deno.readTextFile(path)).trim();
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw new Stop(EXIT.database, `${path}: ${messageOf(error)}`);
+  }
+  if (key.length >= MASTER_KEY_LENGTH_MIN) return key;
+  throw new Stop(EXIT.database, `${path}: holds no master key; nothing was changed`);
+}
+
+/** Makes a key of 256 random bits in a file that only its owner reads, and returns it. */
+export async function makeKeyFile(path: string): Promise<string> {
+  const key = freshMasterKey();
+  await Deno.writeTextFile(path, `${key}\n`, { mode: 0o600, createNew: true });
+  return key;
+}
+
+/** Puts another key in the file's place, in one step. */
+export async function replaceKeyFile(path: string, key: string): Promise<void> {
+  const next = `${path}.new`;
+  await Deno.remove(next).catch(() => {});
+  await Deno.writeTextFile(next, `${key}\n`, { mode: 0o600, createNew: true });
+  await Deno.rename(next, path);
+}
+
+export function freshMasterKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function namesOf(pools: readonly PoolRow[]): string {
+  const shown = pools.slice(0, 10).map(({ name }) => name).join(', ');
+  const more = pools.length > 10 ? ` and ${pools.length - 10} more` : '';
+  return `${pools.length === 1 ? 'pool' : 'pools'} ${shown}${more}`;
+}

@@ -1,0 +1,140 @@
+/**
+ * `nthbouncer pool …`: lists, shows, makes, changes, pauses, resumes, drains and deletes pools.
+ */
+import type { Command as Program } from 'commander';
+import type { Row } from './admin_client.ts';
+import { AdminClient, poolPath } from './admin_client.ts';
+import type { Command } from './command.ts';
+import { EXIT, print, Stop } from './command.ts';
+import type { Column, Shown } from './show.ts';
+import { consoleCommand, printJson, printTable } from './show.ts';
+import { durationMs } from './duration.ts';
+import { fieldOf, instantOf, numberOf, rowsOf, spanOf, textOf } from './fields.ts';
+import { serverNowMs } from './server_time.ts';
+import { settingsOf } from './settings_words.ts';
+
+export const poolCommand: Command = {
+  add: (program) => {
+    const pool = program.command('pool').description('list, make and change pools');
+    consoleCommand(pool, 'list', 'all pools, with what they do now').action(list);
+    consoleCommand(pool, 'show', 'the settings of a pool').argument('<pool>').action(show);
+    consoleCommand(pool, 'create', 'make a pool').argument('<pool>')
+      .argument('[setting...]', 'such as concurrency.limit=4').action(create);
+    consoleCommand(pool, 'set', 'change settings, at once').argument('<pool>')
+      .argument('<setting...>', 'such as concurrency.limit=8; null: back to the default')
+      .action(change);
+    addPauses(pool);
+    consoleCommand(pool, 'delete', 'delete a pool with its keys; its waiters are refused')
+      .argument('<pool>')
+      .option('--yes', 'do not ask')
+      .action(remove);
+  },
+};
+
+function addPauses(pool: Program): void {
+  consoleCommand(pool, 'pause', 'grant nothing; waiters keep their place').argument('<pool>')
+    .option('--for <duration>', 'go on by itself after it', durationMs)
+    .option('--reason <text>', 'what administrators see')
+    .action(pause);
+  consoleCommand(pool, 'resume', 'grant again').argument('<pool>').action(resume);
+  consoleCommand(pool, 'drain', 'pause, and wait until nothing is in use').argument('<pool>')
+    .action(drain);
+}
+
+/** What a pool does now, with its settings. */
+export async function statusOf(client: AdminClient, spec: Row): Promise<Row> {
+  const name = textOf(spec, 'name');
+  return {
+    name,
+    mode: fieldOf(spec, 'concurrency.mode'),
+    ...await client.get(
+      poolPath(name, 'status'),
+    ),
+  };
+}
+
+export const STATUS_COLUMNS: readonly Column[] = [
+  ['POOL', (row) => textOf(row, 'name')],
+  ['IN USE', (row) => textOf(row, 'inUse')],
+  ['LIMIT', (row) => textOf(row, 'effectiveLimit')],
+  ['QUEUED', (row) => textOf(row, 'queued')],
+  ['OLDEST', (row) => numberOf(row, 'queued') === 0 ? '-' : spanOf(row, 'oldestWaitMs')],
+  ['RPM', (row) => textOf(row, 'rpm')],
+  ['STATE', (row) => fieldOf(row, 'paused') === true ? 'paused' : 'open'],
+  ['WHY', (row) => textOf(row, 'reason')],
+];
+
+async function list({ json }: Shown): Promise<void> {
+  const client = new AdminClient();
+  const pools = rowsOf(await client.get('/pools'), 'pools');
+  const rows = await Promise.all(pools.map((spec) => statusOf(client, spec)));
+  if (json) return printJson(rows);
+  printTable(rows, STATUS_COLUMNS, 'There is no pool yet: nthbouncer pool create NAME');
+}
+
+async function show(name: string, { json }: Shown): Promise<void> {
+  const spec = await new AdminClient().get(poolPath(name));
+  if (json) return printJson(spec);
+  for (const [path, value] of leavesOf(spec)) print(`${path}=${JSON.stringify(value)}`);
+}
+
+/** The settings as `pool set` takes them. */
+function leavesOf(row: Row, before = ''): [string, unknown][] {
+  return Object.entries(row).flatMap(([name, value]) => {
+    const isRow = typeof value === 'object' && value !== null && !Array.isArray(value);
+    const isFull = isRow && Object.keys(value).length > 0;
+    return isFull ? leavesOf(value as Row, `${before}${name}.`) : [[`${before}${name}`, value]];
+  });
+}
+
+async function create(name: string, words: string[], { json }: Shown): Promise<void> {
+  const settings = settingsOf(words);
+  const spec = await new AdminClient().post('/pools', { ...settings, name });
+  if (json) return printJson(spec);
+  print(`made the pool ${name}; a key for it: nthbouncer key create ${name} --name NAME`);
+}
+
+async function change(name: string, words: string[], { json }: Shown): Promise<void> {
+  const body = settingsOf(words);
+  const spec = await new AdminClient().call('PATCH', poolPath(name), { body });
+  if (json) return printJson(spec);
+  print(`changed the pool ${name}`);
+}
+
+async function pause(
+  name: string,
+  { json, for: forMs, reason }: Shown & { for?: number; reason?: string },
+): Promise<void> {
+  const client = new AdminClient();
+  const untilMs = forMs === undefined ? null : await serverNowMs(client) + forMs;
+  const answer = await client.post(poolPath(name, 'pause'), { untilMs, reason: reason ?? null });
+  if (json) return printJson(answer);
+  const until = untilMs === null ? 'until it is resumed' : `until ${instantOf(answer, 'untilMs')}`;
+  print(`paused the pool ${name} ${until}`);
+}
+
+async function resume(name: string, { json }: Shown): Promise<void> {
+  const answer = await new AdminClient().post(poolPath(name, 'resume'));
+  if (json) return printJson(answer);
+  print(`resumed the pool ${name}`);
+}
+
+async function drain(name: string, { json }: Shown): Promise<void> {
+  const answer = await new AdminClient().post(poolPath(name, 'drain'), undefined, null);
+  if (json) return printJson(answer);
+  print(`the pool ${name} is paused, and nothing of it is in use`);
+}
+
+async function remove(name: string, { json, yes }: Shown & { yes?: boolean }): Promise<void> {
+  const client = new AdminClient();
+  if (!yes) confirm(name);
+  await client.call('DELETE', poolPath(name));
+  if (json) return printJson({ deleted: name });
+  print(`deleted the pool ${name}`);
+}
+
+function confirm(name: string): void {
+  if (!Deno.stdin.isTerminal()) throw new Stop(EXIT.usage, 'pool delete: --yes is wanted');
+  const typed = prompt(`Type ${name} to delete this pool with its keys and leases:`);
+  if (typed !== name) throw new Stop(EXIT.failed, 'nothing was deleted');
+}

@@ -1,0 +1,89 @@
+/**
+ * `nthbouncer rekey`: seals the secrets of all pools anew under another master key, for a database
+ * that no server holds. A run that broke off is finished by running it again: what the new key
+ * opens already is left as it is.
+ */
+import { hasSecrets, Vault } from '../access/vault.ts';
+import type { PoolRow } from '../store/store.ts';
+import type { Command } from './command.ts';
+import { EXIT, print, Stop } from './command.ts';
+import type { Database } from './database.ts';
+import { openDatabase } from './database.ts';
+import {
+  freshMasterKey,
+  keyFileOf,
+  masterKeyOfEnvironment,
+  opens,
+  readKeyFile,
+  replaceKeyFile,
+} from './master_key.ts';
+import { addSettings } from './settings.ts';
+
+const NEW_VARIABLE = 'NTHBOUNCER_NEW_MASTER_KEY';
+
+export const rekeyCommand: Command = {
+  add: (program) => {
+    const command = program.command('rekey')
+      .description('seal all secrets under a new master key; the server must be stopped');
+    addSettings(command, ['db']).action((options: { db: string }) => rekey(options.db));
+  },
+};
+
+async function rekey(databaseUrl: string): Promise<void> {
+  const path = keyFileOf(databaseUrl);
+  const environmentKey = masterKeyOfEnvironment();
+  const newKey = masterKeyOfEnvironment(NEW_VARIABLE);
+  const fileKey = environmentKey === null ? await readKeyFile(path) : null;
+  const oldKey = environmentKey ?? fileKey;
+  if (oldKey === null) {
+    throw new Stop(
+      EXIT.usage,
+      `rekey: NTHBOUNCER_MASTER_KEY or ${path} with the old key is wanted`,
+    );
+  }
+  if (newKey === null && environmentKey !== null) {
+    throw new Stop(EXIT.usage, `rekey: ${NEW_VARIABLE} with the new key is wanted`);
+  }
+  const next = newKey ?? await pendingKey(`${path}.next`);
+  const database = await openDatabase(databaseUrl);
+  try {
+    const count = await sealAnew(database, new Vault(oldKey), new Vault(next));
+    if (fileKey !== null) await replaceKeyFile(path, next);
+    await Deno.remove(`${path}.next`).catch(() => {});
+    print(`sealed the secrets of ${count} pools anew`);
+    print(fileKey === null ? 'start the server with the new key' : `the new key is in ${path}`);
+  } finally {
+    await database.store.close();
+  }
+}
+
+/** A fresh key, kept beside the old one until all is sealed under it. */
+async function pendingKey(path: string): Promise<string> {
+  const known = await readKeyFile(path);
+  if (known !== null) return known;
+  const key = freshMasterKey();
+  await replaceKeyFile(path, key);
+  return key;
+}
+
+/** Checks that every secret opens before the first one is written. */
+async function sealAnew(
+  { store, snapshot }: Database,
+  oldVault: Vault,
+  newVault: Vault,
+): Promise<number> {
+  const sealed = snapshot.pools.filter(({ settings }) => hasSecrets(settings));
+  const due = sealed.filter((row) => !opens(newVault, row));
+  const shut = due.filter((row) => !opens(oldVault, row)).map(({ name }) => name);
+  if (shut.length > 0) {
+    const line = `rekey: the old key does not open the secrets of ${shut.join(', ')}`;
+    throw new Stop(EXIT.database, `${line}; nothing was changed`);
+  }
+  for (const row of due) await store.savePool(resealed(row, oldVault, newVault));
+  return sealed.length;
+}
+
+function resealed(row: PoolRow, oldVault: Vault, newVault: Vault): PoolRow {
+  const settings = oldVault.openSettings(row.name, row.settings) as object;
+  return { ...row, settings: newVault.sealSettings(row.name, settings) };
+}

@@ -1,0 +1,77 @@
+/**
+ * `nthbouncer restore FILE`: puts a backup in the place of the database, which no server may use
+ * meanwhile. What was there before is kept beside it. Nothing is touched before the backup is known
+ * to be sound, and at no moment is there neither the old database nor the new one.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { messageOf } from '../log.ts';
+import { createFolder, inspectFile } from '../store/libsql/file.ts';
+import { fileOf, syncFile } from './backup.ts';
+import type { Command } from './command.ts';
+import { EXIT, print, Stop } from './command.ts';
+import type { Shown } from './show.ts';
+import { consoleCommand, printJson } from './show.ts';
+import { lockFile } from './file_lock.ts';
+import { addSettings } from './settings.ts';
+
+export const restoreCommand: Command = {
+  add: (program) => {
+    const command = consoleCommand(program, 'restore', 'put a backup in place of the database')
+      .argument('<file>', 'what `backup` made')
+      .addHelpText('after', '\nThe server must be stopped. The database that was there is kept.');
+    addSettings(command, ['db']).action(restore);
+  },
+};
+
+async function restore(file: string, { db, json }: Shown & { db: string }): Promise<void> {
+  const path = fileOf(db, 'restore');
+  const source = resolve(file);
+  if (!existsSync(source)) throw new Stop(EXIT.usage, `there is no file ${source}`);
+  await checked(source);
+  createFolder(path);
+  if (!await lockFile(`${path}-lock`)) {
+    throw new Stop(EXIT.owned, `a server is running on ${path}; stop it first`);
+  }
+  const kept = existsSync(path) ? await keptName(path) : null;
+  try {
+    await replace(path, source, kept);
+  } catch (error) {
+    throw new Stop(EXIT.failed, `not restored: ${messageOf(error)}`);
+  }
+  if (json) return printJson({ database: path, kept });
+  print(`restored ${path}`);
+  if (kept !== null) print(`the database that was there: ${kept}`);
+}
+
+async function checked(source: string): Promise<void> {
+  try {
+    await inspectFile(source);
+  } catch (error) {
+    throw new Stop(EXIT.database, `${source} cannot be restored: ${messageOf(error)}`);
+  }
+}
+
+async function replace(path: string, source: string, kept: string | null): Promise<void> {
+  const part = `${path}.restore-part`;
+  await Deno.copyFile(source, part);
+  await Deno.chmod(part, 0o600);
+  await syncFile(part);
+  if (kept !== null) await Deno.link(path, kept);
+  for (const suffix of ['-wal', '-shm']) {
+    if (!existsSync(`${path}${suffix}`)) continue;
+    if (kept === null) await Deno.remove(`${path}${suffix}`);
+    else await Deno.rename(`${path}${suffix}`, `${kept}${suffix}`);
+  }
+  await Deno.rename(part, path);
+  using folder = await Deno.open(dirname(path));
+  await folder.sync();
+}
+
+/** A name that is free; numbers rather than times, so that it needs no clock. */
+async function keptName(path: string): Promise<string> {
+  for (let number = 1;; number++) {
+    const name = `${path}.before-restore-${number}`;
+    if (!await Deno.lstat(name).then(() => true, () => false)) return name;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * `nthbouncer top`: all pools as a table that keeps itself up to date on a terminal; elsewhere it
+ * is printed once.
+ */
+import { AdminClient } from './admin_client.ts';
+import type { Row } from './admin_client.ts';
+import type { Command } from './command.ts';
+import { print } from './command.ts';
+import type { Shown } from './show.ts';
+import { consoleCommand, printJson, tableOf } from './show.ts';
+import { durationMs } from './duration.ts';
+import { numberOf, rowsOf, textOf } from './fields.ts';
+import { STATUS_COLUMNS, statusOf } from './pool_commands.ts';
+
+interface Options extends Shown {
+  readonly every: number;
+  readonly once?: boolean;
+}
+
+export const topCommand: Command = {
+  add: (program) => {
+    consoleCommand(program, 'top', 'a live table of all pools, the busiest first')
+      .option('--every <duration>', 'how often to ask', durationMs, 2_000)
+      .option('--once', 'print it once')
+      .action(top);
+  },
+};
+
+const EVERY_MS_MIN = 200;
+
+async function top(options: Options): Promise<void> {
+  const client = new AdminClient();
+  const isLive = Deno.stdout.isTerminal() && !options.once && !options.json;
+  if (!isLive) {
+    const rows = await busiest(client);
+    if (options.json) return printJson(rows);
+    for (const line of tableOf(rows, STATUS_COLUMNS)) print(line);
+    return;
+  }
+  for (;;) {
+    draw(await busiest(client), client.url);
+    await new Promise((done) => setTimeout(done, Math.max(EVERY_MS_MIN, options.every)));
+  }
+}
+
+async function busiest(client: AdminClient): Promise<Row[]> {
+  const pools = rowsOf(await client.get('/pools'), 'pools');
+  const rows = await Promise.all(pools.map((spec) => statusOf(client, spec)));
+  const weight = (row: Row) =>
+    (numberOf(row, 'queued') ?? 0) * 1_000_000 + (numberOf(row, 'inUse') ?? 0);
+  return rows.sort((a, b) =>
+    weight(b) - weight(a) || (textOf(a, 'name') < textOf(b, 'name') ? -1 : 1)
+  );
+}
+
+/** Some terminals do not know their size. */
+function sizeOfTerminal(): { columns: number; rows: number } {
+  const { columns, rows } = Deno.consoleSize();
+  return { columns: columns || 80, rows: rows || 24 };
+}
+
+function draw(rows: readonly Row[], url: string): void {
+  const { columns, rows: height } = sizeOfTerminal();
+  const sum = (field: string) => rows.reduce((all, row) => all + (numberOf(row, field) ?? 0), 0);
+  const head = `${url}  pools: ${rows.length}  in use: ${sum('inUse')}  queued: ${sum('queued')}`;
+  const lines = [head, '', ...tableOf(rows, STATUS_COLUMNS)].slice(0, height - 1);
+  // Home, every line with its old rest erased, and all below erased: nothing flickers.
+  const text = lines.map((line) => `${line.slice(0, columns)}\x1b[K\n`).join('');
+  Deno.stdout.writeSync(new TextEncoder().encode(`\x1b[H${text}\x1b[J`));
+}

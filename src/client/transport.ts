@@ -1,0 +1,185 @@
+/**
+ * One call of the lock API: sends it with the key, reads the JSON answer, and turns all that is no
+ * success into an error. It never follows a redirect, which would carry the key elsewhere.
+ */
+import type { ErrorCode } from '../errors.ts';
+import { ERRORS } from '../errors.ts';
+import type { Clock } from './clock.ts';
+import { BadAnswer, Refused, Unreachable } from './failure.ts';
+
+export type Key = string | (() => string | Promise<string>);
+
+export interface TransportOptions {
+  /** Where the server is, such as `http://127.0.0.1:8787`. */
+  readonly url: string | URL;
+  readonly pool: string;
+  /** The pool's key, or a function that gives it; absent where the pool wants none. */
+  readonly key?: Key | undefined;
+  readonly fetch?: typeof fetch | undefined;
+}
+
+export interface Call {
+  /** Below `/pools/{pool}/lock/`. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** No answer within this time counts as none. */
+  readonly limitMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Answer {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly headers: Headers;
+}
+
+export class Transport {
+  readonly #base: string;
+  readonly #key: Key | undefined;
+  readonly #fetch: typeof fetch;
+  readonly #clock: Clock;
+
+  constructor(options: TransportOptions, clock: Clock) {
+    const origin = new URL(options.url).href.replace(/\/+$/, '');
+    this.#base = `${origin}/pools/${encodeURIComponent(options.pool)}/lock/`;
+    this.#key = options.key;
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+    this.#clock = clock;
+  }
+
+  /** @throws Refused, Unreachable, BadAnswer, or the reason of the call's signal. */
+  async post(call: Call): Promise<Answer> {
+    const key = typeof this.#key === 'function' ? await this.#key() : this.#key;
+    const { response, text } = await this.#send(call, key);
+    const body = objectOf(text);
+    if (response.status === 200 && body !== null) return { body, headers: response.headers };
+    throw refusal(response, body);
+  }
+
+  async #send(
+    call: Call,
+    key: string | undefined,
+  ): Promise<{ response: Response; text: string }> {
+    const { signal } = call;
+    signal?.throwIfAborted();
+    const controller = new AbortController();
+    const abort = () => controller.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    const late = new Unreachable(`No answer came within ${Math.ceil(call.limitMs)} ms.`);
+    const cancel = this.#clock.after(call.limitMs, () => controller.abort(late));
+    try {
+      const response = await this.#fetch(`${this.#base}${call.path}`, {
+        method: 'POST',
+        redirect: 'manual',
+        signal: controller.signal,
+        headers: {
+          ...(key === undefined ? {} : { 'x-nthpool-key': key }),
+          ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...call.headers,
+        },
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      });
+      return { response, text: await response.text() };
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (controller.signal.aborted) throw late;
+      throw new Unreachable(`The server cannot be reached: ${reasonOf(error)}.`, { cause: error });
+    } finally {
+      cancel();
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+}
+
+/** What the answer to an acquire must hold. */
+export interface Grant {
+  readonly slotId: string;
+  readonly leaseDeadline: number;
+  readonly requestDeadline: number;
+  readonly termMs: number;
+  readonly renewIntervalMs: number;
+  readonly fence: number;
+  readonly queuedMs: number;
+  /** The lease's whole life, where it is shorter than its term. */
+  readonly leaseMs: number | null;
+}
+
+const NUMBERS = [
+  'leaseDeadline',
+  'requestDeadline',
+  'termMs',
+  'renewIntervalMs',
+  'fence',
+] as const;
+
+/** @throws BadAnswer */
+export function grantOf({ body, headers }: Answer): Grant {
+  const { slotId } = body;
+  const isWhole = NUMBERS.every((name) => typeof body[name] === 'number');
+  if (typeof slotId !== 'string' || slotId === '' || !isWhole) {
+    throw new BadAnswer('The answer to an acquire is no grant.');
+  }
+  const numbers = body as Record<(typeof NUMBERS)[number], number>;
+  return {
+    slotId,
+    leaseDeadline: numbers.leaseDeadline,
+    requestDeadline: numbers.requestDeadline,
+    termMs: numbers.termMs,
+    renewIntervalMs: numbers.renewIntervalMs,
+    fence: numbers.fence,
+    queuedMs: countIn(headers, 'x-nthpool-queued-ms') ?? 0,
+    leaseMs: countIn(headers, 'x-nthpool-lease-ms') ?? null,
+  };
+}
+
+function refusal(
+  response: Response,
+  body: Answer['body'] | null,
+): Refused | Unreachable | BadAnswer {
+  const { status, headers } = response;
+  const code = body?.['error'];
+  if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code)) {
+    // Something on the way answers for a server that is down.
+    const isGateway = status === 502 || status === 503 || status === 504;
+    if (isGateway) return new Unreachable(`Something on the way answered ${status}.`);
+    return new BadAnswer(`The answer (status ${status}) is not one of this server.`);
+  }
+  const { message, reason, retryAfterMs, place } = body ?? {};
+  const seconds = countIn(headers, 'retry-after');
+  const hintMs = typeof retryAfterMs === 'number'
+    ? retryAfterMs
+    : seconds === undefined
+    ? undefined
+    : seconds * 1000;
+  const queueDepth = countIn(headers, 'x-nthpool-queue-depth');
+  return new Refused(code as ErrorCode, {
+    status,
+    message: typeof message === 'string' ? message : ERRORS[code as ErrorCode].sentence,
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(hintMs === undefined ? {} : { retryAfterMs: hintMs }),
+    ...(queueDepth === undefined ? {} : { queueDepth }),
+    ...(typeof place === 'number' ? { place } : {}),
+  });
+}
+
+function countIn(headers: Headers, name: string): number | undefined {
+  const text = headers.get(name);
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+function objectOf(text: string): Answer['body'] | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? value as Record<string, unknown> : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The innermost message, which says more than "fetch failed". */
+function reasonOf(error: unknown): string {
+  let message = String(error);
+  for (let cause = error; cause instanceof Error; cause = cause.cause) message = cause.message;
+  return message.replace(/\.$/, '');
+}

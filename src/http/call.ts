@@ -1,0 +1,85 @@
+/**
+ * One request to a pool, as the access policies read it. What costs something (the address, the
+ * body, whether the host is ours) is found out only when it is asked for, and once.
+ */
+import { isLocalOrBase } from '../access/browser.ts';
+import type { PeerAddress } from '../access/peer_address.ts';
+import type { AccessRequest } from '../access/policy.ts';
+import { CEILINGS } from '../ceilings.ts';
+import type { Body, Bytes } from './body.ts';
+import { ByteBudget, hasBody, parseJson, readBytes } from './body.ts';
+import type { Peer, Server } from './server.ts';
+
+const budget = new ByteBudget(CEILINGS.unprovenBodiesBytes);
+const NO_BYTES: Bytes = { kind: 'bytes', bytes: new Uint8Array(0) };
+
+export interface CallFacts {
+  readonly request: Request;
+  readonly peer: Peer;
+  /** The pool's name as the caller wrote it. */
+  readonly pool: string;
+  readonly door: 'lock' | 'proxy';
+  /** Path and query exactly as they were sent. */
+  readonly target: string;
+}
+
+export class Call implements AccessRequest {
+  readonly request: Request;
+  readonly peer: Peer;
+  readonly pool: string;
+  readonly door: 'lock' | 'proxy';
+  readonly target: string;
+  readonly #server: Server;
+  #address: PeerAddress | null = null;
+  #body: Promise<Bytes> | null = null;
+
+  constructor(server: Server, { request, peer, pool, door, target }: CallFacts) {
+    this.#server = server;
+    this.request = request;
+    this.peer = peer;
+    this.pool = pool;
+    this.door = door;
+    this.target = target;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get headers(): Headers {
+    return this.request.headers;
+  }
+
+  get address(): PeerAddress {
+    return this.#address ??= this.#server.access.addresses.read(this.peer, this.headers);
+  }
+
+  get host(): string {
+    const { url } = this.request;
+    const hostAt = url.indexOf('://') + 3;
+    return url.slice(hostAt, url.indexOf('/', hostAt));
+  }
+
+  /** On the proxy door every host that leads there is a pool's. */
+  get isOwnHost(): boolean {
+    return this.door === 'proxy' || isLocalOrBase(this.host, this.#server.baseDomain);
+  }
+
+  /** The body, read once; a second call with another bound gets what the first one read. */
+  body(bytesMax: number): Bytes | Promise<Bytes> {
+    if (this.#body !== null) return this.#body;
+    if (!hasBody(this.request)) return NO_BYTES;
+    const { deadlines } = this.#server;
+    return this.#body = readBytes(this.request, { bytesMax, deadlines, budget });
+  }
+
+  /** The body as JSON; null where there is none to wait for. */
+  json(bytesMax: number): Promise<Body> | null {
+    const read = this.body(bytesMax);
+    if (!(read instanceof Promise)) return null;
+    return read.then((body) => {
+      if (body.kind !== 'bytes') return body;
+      return body.bytes.length > bytesMax ? { kind: 'too_large' } : parseJson(body.bytes);
+    });
+  }
+}

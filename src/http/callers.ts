@@ -1,0 +1,145 @@
+/**
+ * Tells for both doors whether a call may pass, and what is answered where it may not. Which policy
+ * failed goes into the access log alone; an unknown pool is answered as a wrong key is.
+ */
+import type { Fail, Judgement } from '../access/gate.ts';
+import type { ErrorCode } from '../errors.ts';
+import { ERRORS } from '../errors.ts';
+import { log } from '../log.ts';
+import { AccessLog } from '../scheduler/access_log.ts';
+import type { Entry } from '../scheduler/directory.ts';
+import type { Call } from './call.ts';
+import type { FaultParts } from './fault.ts';
+import type { Server } from './server.ts';
+import { epochMs } from './server.ts';
+
+const UNKNOWN_POOL_LINE_MS = 60_000;
+const FOREIGN_PAGE = 'A page of another origin may not call this pool.';
+
+export interface Passed {
+  readonly kind: 'pass';
+  readonly entry: Entry;
+  readonly keyId: string | null;
+  /** Headers that must not go on: see the gate. */
+  readonly carriers: readonly string[];
+  /** Whether a nonce was taken, which must be durable before the call goes on. */
+  readonly hasNonce: boolean;
+}
+
+export interface Refusal {
+  readonly kind: 'fail';
+  readonly code: ErrorCode;
+  readonly parts: FaultParts;
+}
+
+export type Caller = Passed | Refusal;
+
+interface Noted {
+  readonly pool: string;
+  readonly code: ErrorCode;
+  readonly status?: number;
+  readonly reason?: string;
+  readonly keyId?: string | null;
+}
+
+const UNAUTHORIZED: Refusal = { kind: 'fail', code: 'unauthorized', parts: {} };
+const TOO_LARGE: Refusal = { kind: 'fail', code: 'payload_too_large', parts: {} };
+
+export class Callers {
+  readonly #server: Server;
+  readonly #nowhere: AccessLog;
+  #unknownToldAtMs = -Infinity;
+
+  constructor(server: Server) {
+    this.#server = server;
+    this.#nowhere = new AccessLog({ log: () => {} }, server.scheduler.clock);
+  }
+
+  /** Answers at once wherever the pool's policies can. */
+  check(call: Call): Caller | Promise<Caller> {
+    const entry = this.#server.directory.get(call.pool);
+    const judged = this.#server.access.gate.judge(entry, call);
+    if (!(judged instanceof Promise)) return this.#conclude(call, entry, judged);
+    return judged.then((late) => this.#conclude(call, entry, this.#stillHolds(late, call, entry)));
+  }
+
+  /** Notes an attempt in the access log, and returns its id. */
+  note(
+    call: Call,
+    entry: Entry,
+    what: Omit<Noted, 'pool'>,
+  ): string {
+    return this.#write(this.#server.scheduler.log, call, { ...what, pool: entry.spec.name });
+  }
+
+  #write(log: AccessLog, call: Call, what: Noted): string {
+    const id = this.#server.scheduler.nextAttempt();
+    log.refuse({
+      id,
+      at: epochMs(this.#server),
+      pool: what.pool,
+      kind: call.door,
+      outcome: what.code,
+      status: what.status ?? ERRORS[what.code].status,
+      reason: what.reason ?? null,
+      queuedMs: 0,
+      slots: 0,
+      keyId: what.keyId ?? null,
+      address: call.address.text,
+      holder: null,
+    });
+    return id;
+  }
+
+  #conclude(call: Call, entry: Entry | undefined, judged: Judgement): Caller | Promise<Caller> {
+    if (judged.kind === 'pass' && entry !== undefined) {
+      const { keyId, carriers, hasNonce } = judged;
+      return { kind: 'pass', entry, keyId, carriers, hasNonce };
+    }
+    if (judged.kind === 'pass') return UNAUTHORIZED;
+    const refusal = refusalOf(call, judged);
+    const { code, parts } = refusal;
+    const status = parts.status ?? ERRORS[code].status;
+    const what = { code, status, reason: judged.reason };
+    if (entry !== undefined) this.note(call, entry, what);
+    else {
+      // Written nowhere, but as much work as for a pool that there is: time must not tell a name.
+      this.#write(this.#nowhere, call, { ...what, pool: '' });
+      this.#countUnknownPool();
+    }
+    return this.#slowed(call, refusal);
+  }
+
+  /** What was right when it was judged may be gone now. */
+  #stillHolds(judged: Judgement, { pool }: Call, entry: Entry | undefined): Judgement {
+    if (judged.kind === 'fail' || entry === undefined) return judged;
+    const isThere = this.#server.directory.get(pool)?.pool === entry.pool &&
+      (judged.keyId === null || entry.keys.hasId(judged.keyId));
+    if (isThere) return judged;
+    return { kind: 'fail', status: 401, reason: 'key: revoked meanwhile', isAddressAlone: false };
+  }
+
+  #slowed(call: Call, refusal: Refusal): Refusal | Promise<Refusal> {
+    const { access, scheduler } = this.#server;
+    const delayMs = access.slowdown.delayMs(call.address.text, scheduler.clock.nowMs());
+    if (delayMs === 0) return refusal;
+    return new Promise((told) => scheduler.clock.after(delayMs, () => told(refusal)));
+  }
+
+  /** Calls to unknown pools are counted, and told in one line a minute at the most. */
+  #countUnknownPool(): void {
+    const unknownPools = ++this.#server.scheduler.log.tally.unknownPools;
+    const nowMs = this.#server.scheduler.clock.nowMs();
+    if (nowMs - this.#unknownToldAtMs < UNKNOWN_POOL_LINE_MS) return;
+    this.#unknownToldAtMs = nowMs;
+    log.warn('{count} calls to unknown pools so far', { count: unknownPools });
+  }
+}
+
+function refusalOf({ door }: Call, { status, isAddressAlone }: Fail): Refusal {
+  // On the lock door a body that is too large never changes a 401.
+  if (status === 413 && door === 'proxy') return TOO_LARGE;
+  if (status !== 403) return UNAUTHORIZED;
+  const message = isAddressAlone ? ERRORS.forbidden.sentence : FOREIGN_PAGE;
+  return { kind: 'fail', code: 'unauthorized', parts: { status, message } };
+}

@@ -1,0 +1,297 @@
+import { createHash, createHmac } from 'node:crypto';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Nonces } from '../../src/access/nonces.ts';
+import { signedText } from '../../src/access/signed_text.ts';
+import { MemoryStore } from '../../src/store/memory.ts';
+import type { Store } from '../../src/store/store.ts';
+import { folder, libsqlAt } from '../store/samples.ts';
+import { ManualClock, SECRET, T0, World } from './support.ts';
+
+const HMAC_ALONE = { key: { required: false }, hmac: { secrets: [SECRET] } };
+
+async function worldWith(access: object = HMAC_ALONE): Promise<World> {
+  const world = await World.open();
+  expect((await world.makePool(access)).status).toBe(201);
+  return world;
+}
+
+test('the signed text is the eight parts by line', () => {
+  const text = signedText({
+    pool: 'p',
+    door: 'lock',
+    timestamp: '1',
+    nonce: 'n',
+    method: 'POST',
+    target: '/pools/p/lock/acquire?a=%2F',
+    bodyHash: 'e3b0',
+  });
+  expect(text).toBe('v1\np\nlock\n1\nn\nPOST\n/pools/p/lock/acquire?a=%2F\ne3b0');
+});
+
+test('a signature made by hand passes, and carries the whole request', async () => {
+  const world = await worldWith();
+  const body = '{"holder":"ü"}';
+  const hex = createHash('sha256').update(body).digest('hex');
+  const text = `v1\np\nlock\n${T0}\nnonce-1\nPOST\n/pools/p/lock/acquire?x=%2f\n${hex}`;
+  const signature = createHmac('sha256', SECRET).update(text).digest('hex');
+  const headers = {
+    'x-nthpool-timestamp': String(T0),
+    'x-nthpool-nonce': 'nonce-1',
+    'x-nthpool-signature': `v1=${signature}`,
+  };
+  expect(await world.status({ path: 'acquire?x=%2F', headers, body })).toBe(401);
+  expect(await world.status({ path: 'acquire?x=%2f', headers, body: `${body} ` })).toBe(401);
+  expect(await world.status({ path: 'acquire?x=%2f', headers, body })).toBe(200);
+  expect(await world.status({ path: 'acquire?x=%2f', headers, body })).toBe(401);
+});
+
+test.each([
+  ['another pool', { pool: 'q' }],
+  ['another door', { door: 'proxy' as const }],
+  ['another method', { method: 'GET' }],
+  ['another path', { path: 'acquire?' }],
+  ['another body', { body: '{}' }],
+  ['another secret', { secret: `${SECRET}!` }],
+])('a signature over %s fails', async (_, ask) => {
+  const world = await worldWith();
+  expect(await world.status({ headers: world.signed(ask) })).toBe(401);
+  expect(await world.reason()).toBe('hmac: wrong signature');
+});
+
+test('two secrets are in force while one is replaced by the other', async () => {
+  const newer = `newer ${SECRET}`;
+  const world = await worldWith({ ...HMAC_ALONE, hmac: { secrets: [SECRET, newer] } });
+  expect(await world.status({ headers: world.signed() })).toBe(200);
+  expect(await world.status({ headers: world.signed({ secret: newer }) })).toBe(200);
+  await world.admin('PATCH', '/pools/p', { access: { hmac: { secrets: [newer] } } });
+  expect(await world.status({ headers: world.signed() })).toBe(401);
+  expect(await world.status({ headers: world.signed({ secret: newer }) })).toBe(200);
+});
+
+describe('the timestamp', () => {
+  test.each([
+    [-300_000, 200],
+    [-300_001, 401],
+    [300_000, 200],
+    [300_001, 401],
+  ])('%i ms from now is %i', async (ms, status) => {
+    const world = await worldWith();
+    expect(await world.status({ headers: world.signed({ timestamp: T0 + ms }) })).toBe(status);
+  });
+
+  test.each(['', '1e12', `0${T0}`, `+${T0}`, `${T0}.0`, `-${T0}`, 'now', '9'.repeat(20)])(
+    '%j is malformed',
+    async (timestamp) => {
+      const world = await worldWith();
+      const headers = { ...world.signed(), 'x-nthpool-timestamp': timestamp };
+      expect(await world.status({ headers })).toBe(401);
+    },
+  );
+
+  test('of a time before the tolerance was raised is refused: its nonce may be gone', async () => {
+    const world = await worldWith({
+      ...HMAC_ALONE,
+      hmac: { secrets: [SECRET], toleranceMs: 1000 },
+    });
+    const headers = world.signed();
+    expect(await world.status({ headers })).toBe(200);
+    await world.clock.advance(10_000);
+    expect(await world.status({ headers: world.signed() })).toBe(200);
+    await world.admin('PATCH', '/pools/p', { access: { hmac: { toleranceMs: 900_000 } } });
+    expect(await world.status({ headers })).toBe(401);
+    expect(await world.status({ headers: world.signed() })).toBe(200);
+  });
+});
+
+describe('the nonce', () => {
+  test.each(['', 'a b', 'a, a', '\u00fc', 'x'.repeat(129)])('%j is malformed', async (nonce) => {
+    const world = await worldWith();
+    expect(await world.status({ headers: world.signed({ nonce }) })).toBe(401);
+    expect(await world.reason()).toBe('hmac: malformed');
+  });
+
+  test('may have 1 to 128 visible characters', async () => {
+    const world = await worldWith();
+    for (const nonce of ['!', '~'.repeat(128)]) {
+      expect(await world.status({ headers: world.signed({ nonce }) })).toBe(200);
+    }
+  });
+
+  test('is not burnt by a request that fails, whatever fails', async () => {
+    const world = await World.open();
+    await world.makePool({ hmac: { secrets: [SECRET] }, ip: { deny: ['10.0.0.1'] } });
+    const key = await world.makeKey();
+    const headers = { ...world.signed({ nonce: 'N' }), 'x-nthpool-key': key };
+    const forged = { ...headers, 'x-nthpool-signature': `v1=${'0'.repeat(64)}` };
+    expect(await world.status({ headers: forged })).toBe(401);
+    expect(await world.status({ headers: { ...headers, 'x-nthpool-key': 'nb_wrong' } })).toBe(401);
+    expect(await world.status({ headers, from: '10.0.0.1' })).toBe(403);
+    expect(world.server.access.nonces.sizeOf('p')).toBe(0);
+    expect(await world.status({ headers })).toBe(200);
+    expect(await world.status({ headers })).toBe(401);
+    expect(await world.reason()).toBe('hmac: nonce replayed');
+  });
+
+  test('is burnt whatever comes of the call', async () => {
+    const world = await worldWith();
+    const headers = world.signed({ path: 'nobody/renew' });
+    expect(await world.status({ path: 'nobody/renew', headers })).toBe(404);
+    expect(await world.status({ path: 'nobody/renew', headers })).toBe(401);
+  });
+
+  test('of one pool is free in another', async () => {
+    const world = await worldWith();
+    await world.makePool(HMAC_ALONE, 'q');
+    for (const pool of ['p', 'q']) {
+      const headers = world.signed({ pool, nonce: 'N' });
+      expect(await world.status({ pool, headers })).toBe(200);
+    }
+  });
+
+  test('outlives its pool', async () => {
+    const world = await worldWith();
+    const headers = world.signed();
+    expect(await world.status({ headers })).toBe(200);
+    await world.admin('DELETE', '/pools/p');
+    await world.makePool(HMAC_ALONE);
+    expect(await world.status({ headers })).toBe(401);
+  });
+
+  test('of 100 forged requests fills no store', async () => {
+    const world = await worldWith();
+    for (let i = 0; i < 100; i++) {
+      const forged = world.signed({ secret: 'wrong '.repeat(9), nonce: `n${i}` });
+      expect(await world.status({ headers: forged })).toBe(401);
+    }
+    expect(world.server.access.nonces.sizeOf('p')).toBe(0);
+  });
+});
+
+describe('Nonces', () => {
+  const nothing = () => {};
+
+  test('a flood of right ones ends in refusals, and in no more memory', () => {
+    const nonces = new Nonces(nothing, 3);
+    const take = (nonce: string, until: number, nowMs: number) =>
+      nonces.take('p', { nonce, until }, nowMs);
+    expect(['a', 'b', 'c'].map((nonce) => take(nonce, 100, 0))).toEqual(Array(3).fill('taken'));
+    expect([take('d', 100, 50), take('a', 100, 50), nonces.sizeOf('p')]).toEqual([
+      'full',
+      'replayed',
+      3,
+    ]);
+    expect([take('d', 300, 101), nonces.sizeOf('p')]).toEqual(['taken', 1]);
+  });
+
+  test('is kept up to its last ms, and free after it', () => {
+    const nonces = new Nonces(nothing);
+    expect(nonces.take('p', { nonce: 'a', until: 100 }, 0)).toBe('taken');
+    expect(nonces.take('p', { nonce: 'a', until: 200 }, 100)).toBe('replayed');
+    expect(nonces.take('p', { nonce: 'a', until: 200 }, 101)).toBe('taken');
+  });
+
+  test('one that is kept long does not keep those behind it', () => {
+    const nonces = new Nonces(nothing, 3);
+    nonces.take('p', { nonce: 'long', until: 1e6 }, 0);
+    nonces.take('p', { nonce: 'b', until: 10 }, 0);
+    nonces.take('p', { nonce: 'c', until: 10 }, 0);
+    expect(nonces.take('p', { nonce: 'd', until: 1e6 }, 5000)).toBe('taken');
+    expect(nonces.sizeOf('p')).toBe(2);
+  });
+});
+
+const stores: [string, () => () => Store][] = [
+  ['memory', () => {
+    const store = new MemoryStore();
+    return () => store;
+  }],
+  ['libsql', () => {
+    const path = join(folder(), 'a.db');
+    return () => libsqlAt(path);
+  }],
+];
+
+describe.each(stores)('after a restart on %s', (_, make) => {
+  test('a nonce is still taken, before and after a fold, until its time is over', async () => {
+    const start = make();
+    const clock = new ManualClock();
+    const first = await World.open({ store: start(), clock });
+    await first.makePool(HMAC_ALONE);
+    const early = first.signed();
+    expect(await first.status({ headers: early })).toBe(200);
+    await first.store.fold();
+    const late = first.signed();
+    expect(await first.status({ headers: late })).toBe(200);
+    await first.store.close();
+
+    const second = await World.open({ store: start(), clock });
+    expect(await second.status({ headers: early })).toBe(401);
+    expect(await second.status({ headers: late })).toBe(401);
+    expect(await second.reason()).toBe('hmac: nonce replayed');
+    expect(await second.store.readNonces()).toHaveLength(2);
+    await second.store.pruneNonces(T0 + 600_000);
+    expect(await second.store.readNonces()).toHaveLength(2);
+    await second.store.pruneNonces(T0 + 600_001);
+    expect(await second.store.readNonces()).toEqual([]);
+    await second.store.close();
+  });
+
+  test('an acquire is told only when its nonce is durable', async () => {
+    const store = make()();
+    const world = await World.open({ store });
+    await world.makePool(HMAC_ALONE);
+    const commit = store.commit.bind(store);
+    const kept: string[] = [];
+    store.commit = async (batch) => {
+      await commit(batch);
+      for (const { nonce } of batch.nonces ?? []) kept.push(nonce);
+    };
+    expect(await world.status({ headers: world.signed({ nonce: 'N' }) })).toBe(200);
+    expect(kept).toEqual(['N']);
+    await store.close();
+  });
+});
+
+describe('the body', () => {
+  test('is read up to bodyBytesMax; beyond it nothing can be checked', async () => {
+    const world = await worldWith({ ...HMAC_ALONE, hmac: { secrets: [SECRET], bodyBytesMax: 20 } });
+    const short = '{"waitMs":1}';
+    expect(await world.status({ body: short, headers: world.signed({ body: short }) })).toBe(200);
+    const long = '{"waitMs":1          }';
+    expect(await world.status({ body: long, headers: world.signed({ body: long }) })).toBe(401);
+    expect(await world.reason()).toBe('hmac: body too large');
+  });
+
+  test('over 64 KiB: 413 for a right signature, 401 for a wrong one', async () => {
+    const world = await worldWith();
+    const body = ' '.repeat(65 * 1024);
+    expect(await world.status({ body, headers: world.signed({ body }) })).toBe(413);
+    expect(await world.status({ body, headers: world.signed({ body: '' }) })).toBe(401);
+  });
+
+  test('of a signed release is its report', async () => {
+    const world = await worldWith();
+    const acquired = await world.ask({ headers: world.signed() });
+    const path = `${(await acquired.json()).slotId}/release`;
+    const body = '{"status":200}';
+    const answer = await world.ask({ path, body, headers: world.signed({ path, body }) });
+    expect(await answer.json()).toEqual({ released: true });
+  });
+});
+
+test('settings: one or two secrets of 32 or more characters, tolerance 1 s to 15 min', async () => {
+  const world = await World.open();
+  for (
+    const hmac of [
+      {},
+      { secrets: [] },
+      { secrets: ['short'] },
+      { secrets: [SECRET, SECRET, SECRET] },
+      { secrets: [SECRET], toleranceMs: 999 },
+      { secrets: [SECRET], toleranceMs: 900_001 },
+      { secrets: [SECRET], more: 1 },
+    ]
+  ) expect((await world.makePool({ hmac })).status).toBe(400);
+  expect((await world.makePool({ hmac: { secrets: ['x'.repeat(32)] } })).status).toBe(201);
+});

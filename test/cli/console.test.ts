@@ -1,0 +1,116 @@
+/** What the console reads and shows: settings, durations, tables, gates, findings, log entries. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { EXIT } from '../../src/cli/command.ts';
+import { poolFinding } from '../../src/cli/doctor.ts';
+import { durationMs, shownMs } from '../../src/cli/duration.ts';
+import { gatesOf, refusing } from '../../src/cli/gates.ts';
+import { Fresh } from '../../src/cli/log_command.ts';
+import { settingsOf } from '../../src/cli/settings_words.ts';
+import { tableOf } from '../../src/cli/show.ts';
+
+describe('settingsOf', () => {
+  it('makes one object of the words', () => {
+    expect(settingsOf([
+      'concurrency.limit=8',
+      'concurrency.mode=adaptive',
+      'rate.rpm=null',
+      'access.key.headers=["x-api-key"]',
+      'log={"rowsMax":5}',
+      'rate.hints.resetUnit="ms"',
+    ])).toEqual({
+      concurrency: { limit: 8, mode: 'adaptive' },
+      rate: { rpm: null, hints: { resetUnit: 'ms' } },
+      access: { key: { headers: ['x-api-key'] } },
+      log: { rowsMax: 5 },
+    });
+  });
+
+  it.each(['limit', '=5', 'a..b=1', 'a.__proto__.b=1', 'a b=1'])('does not take %s', (word) => {
+    expect(() => settingsOf([word])).toThrow('a setting is wanted');
+  });
+});
+
+describe('durations', () => {
+  it.each([['500ms', 500], ['1.5s', 1_500], ['2m', 120_000], ['1h', 3_600_000], [
+    '7d',
+    604_800_000,
+  ]])(
+    'reads %s',
+    (text, ms) => expect(durationMs(text)).toBe(ms),
+  );
+
+  it.each(['', '5', '-1s', '1 s', '5w', '1e3s'])('does not read "%s"', (text) => {
+    expect(() => durationMs(text)).toThrow('It must be a duration');
+  });
+
+  it.each([[999, '999 ms'], [59_999, '59 s'], [60_000, '1 m'], [3_723_000, '1 h 2 m'], [
+    90_000_000,
+    '1 d 1 h',
+  ]])('shows %i ms', (ms, text) => expect(shownMs(ms)).toBe(text));
+});
+
+describe('tableOf', () => {
+  it('aligns, and lets no cell move the cursor', () => {
+    const rows = [{ a: 'x\x1b[2J\n', n: 5 }, { a: 'longer', n: 12 }];
+    const lines = tableOf(rows, [['A', ({ a }) => String(a)], ['N', ({ n }) => String(n)]]);
+    expect(lines).toEqual(['A        N', 'x�[2J�   5', 'longer  12']);
+  });
+});
+
+describe('gatesOf', () => {
+  const open = { inUse: 1, effectiveLimit: 2, queued: 0, rpm: 60, rpmRemaining: 5, gate: null };
+
+  it('finds no gate shut where a caller would be granted a slot', () => {
+    expect(refusing(gatesOf({ ...open, reason: 'fixed' }))).toBeNull();
+  });
+
+  it.each([
+    ['pause', { gate: { reason: 'paused', until: 9_000 }, inUse: 2, reason: 'lunch' }, 9_000],
+    ['rate', { gate: { reason: 'rate', until: 8_000 }, queued: 3 }, 8_000],
+    ['queue', { queued: 3, inUse: 2 }, null],
+    ['slots', { inUse: 2 }, null],
+  ])('names the first that is: %s', (gate, status, until) => {
+    expect(refusing(gatesOf({ ...open, ...status }))).toMatchObject({ gate, until });
+  });
+});
+
+describe('poolFinding', () => {
+  const spec = { name: 'p', queue: { maxDepth: 2 }, access: { key: { required: true } } };
+  const calm = { paused: false, queued: 0, inUse: 0, effectiveLimit: 2, reason: 'fixed' };
+
+  it.each([
+    ['ok', spec, calm],
+    ['odd', spec, { ...calm, paused: true }],
+    ['odd', spec, { ...calm, queued: 2 }],
+    ['odd', spec, { ...calm, queued: 1, oldestWaitMs: 61_000 }],
+    ['odd', { ...spec, access: { key: { required: false } } }, calm],
+  ])('calls it %s', (state, pool, status) => {
+    expect(poolFinding(pool, status)).toMatchObject({ check: 'pool p', state });
+  });
+});
+
+describe('Fresh', () => {
+  const entry = (id: string, at: number) => ({ id, at });
+
+  it('shows every entry once, oldest first, late ones too', () => {
+    const fresh = new Fresh([entry('b', 20_000), entry('a', 10_000)], 0);
+    expect(fresh.sinceMs).toBe(15_000);
+    const found = [entry('d', 21_000), entry('late', 19_000), entry('b', 20_000)];
+    expect(fresh.take(found).map(({ id }) => id)).toEqual(['late', 'd']);
+    expect(fresh.take(found)).toEqual([]);
+    expect(fresh.sinceMs).toBe(16_000);
+  });
+
+  it('begins at now where nothing was shown', () => {
+    expect(new Fresh([], 50_000).sinceMs).toBe(45_000);
+  });
+});
+
+describe('docs/console.md', () => {
+  it('lists every exit code, and no other', () => {
+    const table = readFileSync('docs/console.md', 'utf8').split('<!-- exit codes -->')[1] ?? '';
+    const listed = [...table.matchAll(/^\| (\d+)\s+\|/gm)].map((row) => Number(row[1]));
+    expect(listed).toEqual(Object.values(EXIT).sort((a, b) => a - b));
+  });
+});

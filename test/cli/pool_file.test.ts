@@ -1,0 +1,201 @@
+/**
+ * The configuration file of pools: what is read, what is refused with one sentence that says where,
+ * and what applying it does to the pools that there are.
+ */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { hashOf } from '../../src/access/keys.ts';
+import { applyPoolFile, PoolFileError, readPoolFile } from '../../src/cli/pool_file.ts';
+import { PoolSpec } from '../../src/wire.ts';
+import { type Caller, Door, fixed, soon } from '../http/door.ts';
+
+const HASH = hashOf('nb_live_one');
+const NOW_MS = 1_767_225_600_000;
+let text = '';
+const environment = new Map<string, string>();
+
+beforeEach(() => {
+  environment.clear();
+  vi.stubGlobal('Deno', {
+    readTextFile: (path: string) =>
+      path === 'pools.json' ? Promise.resolve(text) : Promise.reject(new Error('No such file')),
+    env: { get: (name: string) => environment.get(name) },
+  });
+});
+afterEach(() => void vi.unstubAllGlobals());
+
+async function read(content: unknown) {
+  text = typeof content === 'string' ? content : JSON.stringify(content);
+  return await readPoolFile('pools.json');
+}
+
+/** The one sentence with which a file is refused. */
+async function refusal(content: unknown): Promise<string> {
+  const error = await read(content).catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(PoolFileError);
+  const { message } = error as PoolFileError;
+  expect(message).not.toContain('\n');
+  return message;
+}
+
+describe('readPoolFile', () => {
+  it('reads pools with every default, and keys by hash or variable', async () => {
+    environment.set('WORKER_KEY', 'nb_live_two');
+    const pools = await read({
+      pools: [
+        { name: 'a', concurrency: { limit: 3 } },
+        {
+          name: 'b',
+          keys: [
+            { name: 'one', hash: HASH },
+            { name: 'same', hash: `sha256:${hashOf('nb_live_three')}` },
+            { name: 'two', env: 'WORKER_KEY' },
+          ],
+        },
+      ],
+    });
+    expect(pools).toEqual([
+      { spec: PoolSpec.parse({ name: 'a', concurrency: { limit: 3 } }), keys: [] },
+      {
+        spec: PoolSpec.parse({ name: 'b' }),
+        keys: [
+          { name: 'one', hash: HASH },
+          { name: 'same', hash: hashOf('nb_live_three') },
+          { name: 'two', hash: hashOf('nb_live_two') },
+        ],
+      },
+    ]);
+    expect(await read({ pools: [] })).toEqual([]);
+  });
+
+  it.each([
+    ['no JSON', '{"pools": [', 'pools.json'],
+    ['nothing', '', 'pools.json'],
+    ['a list', [], 'file'],
+    ['null', null, 'file'],
+    ['no pools', {}, 'pools'],
+    ['pools that are no list', { pools: {} }, 'pools'],
+    ['an unknown field beside the pools', { pools: [], pool: [] }, 'pool'],
+    ['a pool that is no object', { pools: ['a'] }, 'pools.0'],
+    ['a pool without a name', { pools: [{ name: 'a' }, {}] }, 'pools.1: name'],
+    ['a bad name', { pools: [{ name: 'A' }] }, 'pools.0: name'],
+    ['an unknown field', { pools: [{ name: 'a', limit: 3 }] }, 'limit'],
+    ['a bad limit', { pools: [{ name: 'a', concurrency: { limit: 0 } }] }, 'concurrency.limit'],
+    ['a pool twice', { pools: [{ name: 'a' }, { name: 'a' }] }, 'pool a is named twice'],
+    ['a key without a name', { pools: [{ name: 'a', keys: [{ hash: HASH }] }] }, 'keys.0.name'],
+    ['a key without either', { pools: [{ name: 'a', keys: [{ name: 'k' }] }] }, 'hash and env'],
+    [
+      'a key with both',
+      { pools: [{ name: 'a', keys: [{ name: 'k', hash: HASH, env: 'X' }] }] },
+      'hash and env',
+    ],
+    ['a bad hash', { pools: [{ name: 'a', keys: [{ name: 'k', hash: 'x' }] }] }, 'SHA-256'],
+    [
+      'a hash in capitals',
+      { pools: [{ name: 'a', keys: [{ name: 'k', hash: HASH.toUpperCase() }] }] },
+      'SHA-256',
+    ],
+    [
+      'a key in the clear',
+      { pools: [{ name: 'a', keys: [{ name: 'k', key: 'nb_live_one' }] }] },
+      'keys.0',
+    ],
+    [
+      'a variable that is not set',
+      { pools: [{ name: 'a', keys: [{ name: 'k', env: 'NOT_SET' }] }] },
+      'NOT_SET',
+    ],
+    [
+      'a key twice in one pool',
+      { pools: [{ name: 'a', keys: [{ name: 'k', hash: HASH }, { name: 'l', hash: HASH }] }] },
+      'twice',
+    ],
+    [
+      'more keys than a pool may have',
+      {
+        pools: [{
+          name: 'a',
+          keys: Array.from({ length: 1001 }, (_, i) => ({ name: 'k', hash: hashOf(`${i}`) })),
+        }],
+      },
+      'keys',
+    ],
+  ])('refuses %s, and says where', async (_, content, where) => {
+    expect(await refusal(content)).toContain(where);
+  });
+
+  it('refuses a variable that is empty, and shows no value of any', async () => {
+    environment.set('EMPTY', '');
+    environment.set('OTHER', 'nb_live_secret');
+    const keys = [{ name: 'o', env: 'OTHER' }, { name: 'e', env: 'EMPTY' }];
+    const line = await refusal({ pools: [{ name: 'a', keys }] });
+    expect(line).toContain('EMPTY');
+    expect(line).not.toContain('nb_live_secret');
+  });
+
+  it('refuses a file that cannot be read', async () => {
+    await expect(readPoolFile('missing.json')).rejects.toThrow('missing.json: No such file');
+  });
+});
+
+describe('applyPoolFile', () => {
+  let door: Door;
+  let mine: Caller;
+  const apply = async (content: unknown) => {
+    const pools = await read(content);
+    await door.settled(applyPoolFile(door.server.directory, pools, NOW_MS));
+  };
+  const key = (name: string, secret: string) => ({ name, hash: hashOf(secret) });
+  const status = async (pool: string, secret: string) => {
+    const headers = { 'x-nthpool-key': secret };
+    return (await door.call('POST', `/pools/${pool}/lock/acquire`, { headers })).status;
+  };
+
+  beforeEach(async () => {
+    door = await Door.open();
+    mine = await door.pool('mine', fixed(2));
+  });
+
+  it('makes the pools that it names, and leaves the others alone', async () => {
+    await apply({ pools: [{ name: 'a', keys: [key('k', 'nb_live_one')] }] });
+    expect(await status('a', 'nb_live_one')).toBe(200);
+    expect(await status('a', 'nb_live_two')).toBe(401);
+    expect(door.server.directory.get('a')?.isManaged).toBe(true);
+    expect(door.server.directory.get('mine')?.isManaged).toBe(false);
+    expect((await mine.acquire()).status).toBe(200);
+  });
+
+  it('changes a pool without ending its leases', async () => {
+    await apply({ pools: [{ name: 'a', ...fixed(1), keys: [key('k', 'nb_live_one')] }] });
+    await status('a', 'nb_live_one');
+    expect(await status('a', 'nb_live_one')).toBe(429);
+    await apply({ pools: [{ name: 'a', ...fixed(2), keys: [key('k', 'nb_live_one')] }] });
+    expect(door.server.scheduler.pools.get('a')?.inUse).toBe(1);
+    expect(await status('a', 'nb_live_one')).toBe(200);
+  });
+
+  it('revokes keys that are taken out, and keeps what is known of the others', async () => {
+    const file = (...keys: object[]) => ({ pools: [{ name: 'a', keys }] });
+    await apply(file(key('k', 'nb_live_one'), key('l', 'nb_live_two')));
+    const before = door.server.directory.get('a')?.keys.rows().at(-1);
+    await apply(file(key('l', 'nb_live_two'), key('m', 'nb_live_three')));
+    expect(await status('a', 'nb_live_one')).toBe(401);
+    expect(await status('a', 'nb_live_two')).toBe(200);
+    expect(await status('a', 'nb_live_three')).toBe(200);
+    expect(door.server.directory.get('a')?.keys.rows()[0]?.id).toBe(before?.id);
+  });
+
+  it('keeps a pool that is taken out, owned by nobody', async () => {
+    await apply({ pools: [{ name: 'a' }] });
+    await apply({ pools: [] });
+    expect(door.server.directory.get('a')?.isManaged).toBe(false);
+    expect((await door.admin('PATCH', '/pools/a', fixed(3))).status).toBe(200);
+  });
+
+  it('takes a pool over that was made by API, and its keys', async () => {
+    await apply({ pools: [{ name: 'mine', ...fixed(9), keys: [key('k', 'nb_live_one')] }] });
+    expect((await mine.acquire()).status).toBe(401);
+    expect(await status('mine', 'nb_live_one')).toBe(200);
+    expect((await door.admin('DELETE', '/pools/mine')).status).toBe(409);
+    await soon(door);
+  });
+});

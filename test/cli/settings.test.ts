@@ -1,0 +1,121 @@
+/**
+ * The settings of `serve`: a flag before its variable before its default, and what is refused.
+ */
+import { Command, CommanderError } from 'commander';
+import { afterEach, describe, expect, it } from 'vitest';
+import { addSettings, serveSettings } from '../../src/cli/settings.ts';
+import { SETTINGS } from '../../src/config.ts';
+
+type Name = keyof typeof SETTINGS;
+const names = Object.keys(SETTINGS) as Name[];
+const variables = Object.values(SETTINGS).map(({ environment }) => environment);
+
+afterEach(() => {
+  for (const variable of variables) delete process.env[variable];
+});
+
+/** The options of a command line, or the one line with which it was refused. */
+function read(...words: string[]): Record<string, unknown> | string {
+  let line = '';
+  const command = addSettings(new Command('serve'), names).exitOverride()
+    .showSuggestionAfterError(false)
+    .configureOutput({ writeErr: (text) => line += text });
+  try {
+    return command.parse(words, { from: 'user' }).opts();
+  } catch (error) {
+    expect(error).toBeInstanceOf(CommanderError);
+    expect(line.trim().split('\n')).toHaveLength(1);
+    return line;
+  }
+}
+
+/** A right value and, beside it, wrong ones. */
+const values: Record<Name, { right: [text: string, value: unknown][]; wrong: string[] }> = {
+  host: {
+    right: [['0.0.0.0', '0.0.0.0'], ['::1', '::1'], ['my-host.local', 'my-host.local']],
+    wrong: ['', 'a b', 'http://x', 'a/b', '[::1]'],
+  },
+  port: {
+    right: [['0', 0], ['65535', 65_535], ['080', 80]],
+    wrong: ['', 'seventy', '65536', '-1', '1.5', '1e3', ' 80', '0x50', '123456'],
+  },
+  db: {
+    right: [['file:x.db', 'file:x.db'], ['libsql://h', 'libsql://h'], ['wss://h', 'wss://h']],
+    wrong: ['', 'x.db', '/data/x.db', 'file:', 'postgres://h/d', 'sqlite:x'],
+  },
+  baseDomain: {
+    right: [['Example.com', 'Example.com'], ['localhost', 'localhost'], ['a-b.c', 'a-b.c']],
+    wrong: ['', '.', '.com', 'a..b', '-a', 'a-', 'a_b', 'a b', 'x'.repeat(254), 'example.com:80'],
+  },
+  config: { right: [['pools.json', 'pools.json']], wrong: [''] },
+  trustedProxies: {
+    right: [['10.0.0.0/8', ['10.0.0.0/8']], ['::1, 10.0.0.1', ['::1', '10.0.0.1']]],
+    wrong: ['', 'x', '10.0.0.0/33', '10.0.0.1,,10.0.0.2', '10.0.0.0/8;::1'],
+  },
+  clientIpHeader: {
+    right: [
+      ['CF-Connecting-IP', 'cf-connecting-ip'],
+      ['x-forwarded-for', 'x-forwarded-for'],
+    ],
+    wrong: ['', 'x-real-ip', 'forwarded'],
+  },
+  tlsCert: { right: [['c.pem', 'c.pem']], wrong: [''] },
+  tlsKey: { right: [['k.pem', 'k.pem']], wrong: [''] },
+  drainMs: {
+    right: [['0', 0], ['3600000', 3_600_000]],
+    wrong: ['', 'soon', '3600001', '-1', '1.5', '5s'],
+  },
+};
+
+describe('the settings table', () => {
+  const rows = names.map((name) => [name, SETTINGS[name]] as const);
+
+  it.each(rows)('%s: the default is a right value', (name, setting) => {
+    const options = read() as Record<string, unknown>;
+    if (setting.fallback === undefined) expect(options[name]).toBe(undefined);
+    else expect(options[name]).toBe(setting.schema.parse(setting.fallback));
+  });
+
+  it.each(rows)('%s: a flag wins over its variable, and that over the default', (name, setting) => {
+    const flag = setting.flag.split(' ')[0] ?? '';
+    const { right } = values[name];
+    const [[text, value] = ['', '']] = right;
+    const [other] = right.at(-1) ?? [''];
+    process.env[setting.environment] = text;
+    expect(read()).toMatchObject({ [name]: value });
+    process.env[setting.environment] = other;
+    for (const [given, wanted] of right) {
+      expect(read(flag, given)).toMatchObject({ [name]: wanted });
+      expect(read(`${flag}=${given}`)).toMatchObject({ [name]: wanted });
+    }
+  });
+
+  it.each(rows)('%s: a wrong value ends in one line that names it', (name, setting) => {
+    const flag = setting.flag.split(' ')[0] ?? '';
+    for (const text of values[name].wrong) {
+      const line = read(`${flag}=${text}`);
+      expect(line, `${flag}=${text}`).toEqual(expect.stringContaining(flag));
+      if (text === '') continue;
+      process.env[setting.environment] = text;
+      expect(read(), text).toEqual(expect.stringContaining(setting.environment));
+      delete process.env[setting.environment];
+    }
+  });
+});
+
+describe('a command line', () => {
+  it.each([['--no-such-flag'], ['--port'], ['word'], ['--prot', '1'], ['-p', '1'], ['--por=1']])(
+    'of %s is refused',
+    (...words) => expect(read(...words)).toEqual(expect.any(String)),
+  );
+});
+
+describe('serveSettings', () => {
+  it('wants both TLS files or neither', () => {
+    expect(serveSettings({ tlsCert: 'c', tlsKey: 'k' })).toMatchObject({ tlsCert: 'c' });
+    expect(serveSettings({})).toEqual({});
+    for (const half of [{ tlsCert: 'c' }, { tlsKey: 'k' }]) {
+      expect(() => serveSettings(half)).toThrow('--tls-cert and --tls-key go together');
+    }
+  });
+});

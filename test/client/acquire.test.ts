@@ -1,0 +1,231 @@
+/** Acquiring: budgets, back-off, restarts, and what becomes of a try without an answer. */
+import { describe, expect, it } from 'vitest';
+import { backoffMs } from '../../src/client/backoff.ts';
+import { BadAnswer, connect, Refused, Unreachable } from '../../src/client/client.ts';
+import { FakeServer, json } from './fake_server.ts';
+import { ManualClock } from './manual_clock.ts';
+
+function make() {
+  const clock = new ManualClock();
+  const server = new FakeServer(clock);
+  const options = { url: 'http://127.0.0.1:1/', key: 'k', fetch: server.fetch };
+  const pool = connect({ ...options, pool: 'p', clock, random: () => 0 });
+  const acquires = () => server.seen.filter(({ verb }) => verb === 'acquire');
+  return { clock, server, pool, acquires };
+}
+
+const full = (retryAfterMs: number) =>
+  json(429, { error: 'too_many_requests', message: 'Full.', reason: 'full', retryAfterMs }, {
+    'retry-after': '9',
+    'x-nthpool-queue-depth': '4',
+  });
+
+describe('Pool.acquire', () => {
+  it('sends the key, the ask and a fresh Idempotency-Key', async () => {
+    const { pool, acquires } = make();
+    await pool.acquire({ waitMs: 5_000, slots: 2, tokens: 9, holder: 'worker' });
+    await pool.acquire();
+    const [first, second] = acquires();
+    expect(first?.body).toEqual({ waitMs: 5_000, slots: 2, tokens: 9, holder: 'worker' });
+    expect(second?.body).toEqual({});
+    expect(first?.headers.get('x-nthpool-key')).toBe('k');
+    const keys = acquires().map(({ headers }) => headers.get('idempotency-key'));
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  it('sends nothing else, on the real clock too', async () => {
+    const { server } = make();
+    const pool = connect({ url: 'http://h', pool: 'p', fetch: server.fetch });
+    const slot = await pool.acquire({ waitMs: 100 });
+    await slot.release();
+    expect(server.seen.map(({ verb }) => verb)).toEqual(['acquire', 'release']);
+  });
+
+  it('fails at once where no wait was asked for', async () => {
+    const { server, pool, acquires } = make();
+    server.refusals.push(full(700));
+    const error = await pool.acquire().catch((reason) => reason);
+    expect(error).toBeInstanceOf(Refused);
+    expect(error).toMatchObject({
+      code: 'too_many_requests',
+      status: 429,
+      reason: 'full',
+      retryAfterMs: 700,
+      queueDepth: 4,
+      message: 'Full.',
+    });
+    expect(acquires()).toHaveLength(1);
+  });
+
+  it('waits as long as the server says, and asks again with what is left', async () => {
+    const { clock, server, pool, acquires } = make();
+    server.refusals.push(full(700));
+    const acquired = pool.acquire({ waitMs: 5_000 });
+    await clock.pass(699);
+    expect(acquires()).toHaveLength(1);
+    await clock.pass(1);
+    await acquired;
+    expect(acquires().map(({ body }) => body?.['waitMs'])).toEqual([5_000, 4_300]);
+  });
+
+  it('does not wait for what lies beyond its budget', async () => {
+    const { server, pool, acquires } = make();
+    server.refusals.push(full(6_000));
+    await expect(pool.acquire({ waitMs: 5_000 })).rejects.toBeInstanceOf(Refused);
+    expect(acquires()).toHaveLength(1);
+  });
+
+  it('joins the line again when the pool lets nobody wait so long', async () => {
+    const { clock, server, pool, acquires } = make();
+    server.refusals.push(json(504, { error: 'queue_timeout', message: 'Over.' }));
+    const acquired = pool.acquire({ waitMs: 5_000 });
+    await clock.pass(200);
+    await acquired;
+    expect(acquires()).toHaveLength(2);
+  });
+
+  it('survives a restart of the server', async () => {
+    const { clock, server, pool, acquires } = make();
+    server.isDown = true;
+    const acquired = pool.acquire({ waitMs: 20_000 });
+    await clock.pass(7_000);
+    server.refusals.push(json(503, { error: 'storage_unavailable' }, { 'retry-after': '1' }));
+    server.isDown = false;
+    await clock.pass(6_000);
+    const slot = await acquired;
+    expect(slot.signal.aborted).toBe(false);
+    expect(acquires().at(-1)?.body?.['waitMs']).toBeLessThan(13_000);
+  });
+
+  it('repeats a try without an answer under its key, and gets the same slot', async () => {
+    const { clock, server, pool, acquires } = make();
+    const ways = [{ thereMs: 0, backMs: Infinity }];
+    server.way = () => ways.shift() ?? { thereMs: 0, backMs: 0 };
+    const acquired = pool.acquire();
+    await clock.pass(10_200);
+    const [first, second] = acquires();
+    // The lease of the first try has lapsed by then: its answer took longer than the term.
+    expect(second?.headers.get('idempotency-key')).toBe(first?.headers.get('idempotency-key'));
+    await acquired;
+    expect(server.leases.map(({ state }) => state)).toEqual(['lapsed', 'held']);
+  });
+
+  it('holds one slot alone when only the answer was lost', async () => {
+    const { clock, server, pool } = make();
+    let calls = 0;
+    const broken = (async (input: string, init: RequestInit) => {
+      const answer = await server.fetch(input, init);
+      if (calls++ === 0) throw new TypeError('connection reset');
+      return answer;
+    }) as typeof fetch;
+    void pool;
+    const other = connect({ url: 'http://h', pool: 'p', fetch: broken, clock, random: () => 0 });
+    const acquired = other.acquire();
+    await clock.pass(500);
+    const slot = await acquired;
+    expect(server.leases).toHaveLength(1);
+    expect(slot.remainingMs).toBeGreaterThan(2_500);
+    await clock.pass(20_000);
+    expect(slot.signal.aborted).toBe(false);
+  });
+
+  it('tells that nobody answers', async () => {
+    const { clock, server, pool } = make();
+    server.isDown = true;
+    const acquired = pool.acquire().catch((error) => error);
+    await clock.pass(1_000);
+    expect(await acquired).toBeInstanceOf(Unreachable);
+    expect(await acquired).toMatchObject({ code: 'unreachable' });
+  });
+
+  it.each([
+    ['a page of another program', () => new Response('<html>', { status: 200 })],
+    ['a redirect', () => new Response(null, { status: 302, headers: { location: '/x' } })],
+    ['a grant without a slot', () => json(200, { fence: 1 })],
+  ])('does not take %s for an answer', async (_, answer) => {
+    const { server, pool } = make();
+    server.refusals.push(answer());
+    await expect(pool.acquire({ waitMs: 5_000 })).rejects.toBeInstanceOf(BadAnswer);
+  });
+
+  it('tells where the wait stands in the queue, and asks no more when it is over', async () => {
+    const { clock, server, pool, acquires } = make();
+    server.way = (verb) => ({ thereMs: 0, backMs: verb === 'acquire' ? 3_000 : 0 });
+    server.place = 4;
+    const places: number[] = [];
+    const ask = { waitMs: 20_000, slots: 2, onPlace: (place: number) => places.push(place) };
+    // The fake server grants at once, and is slow to say so.
+    server.termMs = 60_000;
+    const acquired = pool.acquire(ask);
+    server.way = () => ({ thereMs: 0, backMs: 0 });
+    await clock.pass(2_500);
+    expect(places).toEqual([4, 4]);
+    await clock.pass(20_000);
+    await (await acquired).release();
+    expect(places).toEqual([4, 4]);
+    const keys = acquires().map(({ headers }) => headers.get('idempotency-key'));
+    expect(new Set(keys).size).toBe(1);
+    expect(acquires().map(({ body }) => body?.['slots'])).toEqual([2, 2, 2]);
+  });
+
+  it('gives back a slot that the wait itself did not bring', async () => {
+    const { clock, server, pool } = make();
+    server.way = () => ({ thereMs: 0, backMs: Infinity });
+    const controller = new AbortController();
+    const ask = { waitMs: 20_000, onPlace: () => {}, signal: controller.signal };
+    const acquired = pool.acquire(ask).catch(() => null);
+    server.way = () => ({ thereMs: 0, backMs: 0 });
+    await clock.pass(300);
+    controller.abort(new Error('enough'));
+    await acquired;
+    await clock.pass(100);
+    expect(server.leases.map(({ state }) => state)).toEqual(['released']);
+  });
+
+  it('stops waiting when its signal says so', async () => {
+    const { clock, server, pool, acquires } = make();
+    server.refusals.push(full(2_000));
+    const controller = new AbortController();
+    const acquired = pool.acquire({ waitMs: 5_000, signal: controller.signal });
+    await clock.pass(100);
+    controller.abort(new Error('enough'));
+    await expect(acquired).rejects.toThrow('enough');
+    await clock.pass(10_000);
+    expect(acquires()).toHaveLength(1);
+  });
+});
+
+describe('Pool.run', () => {
+  it('releases with what the work reported, and gives its result', async () => {
+    const { server, pool } = make();
+    const result = await pool.run((slot) => {
+      slot.report(new Response('', { status: 429, headers: { 'retry-after': '3' } }));
+      slot.report(
+        new Response('', { headers: { 'x-ratelimit-remaining': '5', 'x-secret': 's' } }),
+      );
+      return 42;
+    });
+    expect(result).toBe(42);
+    expect(server.leases[0]).toMatchObject({
+      state: 'released',
+      report: { status: 200, throttled: 1, headers: { 'x-ratelimit-remaining': '5' } },
+    });
+  });
+
+  it('releases when the work fails, and tells its error', async () => {
+    const { server, pool } = make();
+    const failing = pool.run(() => Promise.reject(new Error('work')));
+    await expect(failing).rejects.toThrow('work');
+    expect(server.leases[0]).toMatchObject({ state: 'released', report: { status: 500 } });
+  });
+});
+
+describe('backoffMs', () => {
+  it('never waits less than it was asked to, and grows', () => {
+    expect(backoffMs(1, undefined, 0)).toBe(100);
+    expect(backoffMs(1, 3_000, 0)).toBe(3_000);
+    expect(backoffMs(1, 3_000, 1)).toBe(3_750);
+    expect(backoffMs(4, undefined, 0)).toBe(800);
+    expect(backoffMs(99, undefined, 1)).toBe(2_500);
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { Level } from '../../../src/core/governor/level.ts';
+import { T0 } from './fixtures.ts';
+
+const BOUNDS = { min: 1, max: 64 };
+
+/** Drives one level: each call is a full level's next call. */
+class Search {
+  readonly level: Level;
+  nowMs = T0;
+  sequence = 0;
+
+  constructor(value: number, bounds = BOUNDS) {
+    this.level = new Level(bounds, value);
+  }
+
+  succeed(calls = 1, inFlight = this.level.value): void {
+    for (let count = 0; count < calls; count += 1) {
+      this.nowMs += 10;
+      const start = { sequence: ++this.sequence, inFlight };
+      this.level.succeeded(this.nowMs, start, { last: this.sequence, refusalMs: 0 });
+    }
+  }
+
+  refuse(inFlight = this.level.value, streak = 1, pauseMs = 0) {
+    this.nowMs += 10;
+    this.sequence += 1;
+    const event = { streak, last: this.sequence, pauseMs, random: () => 0 };
+    return this.level.refused(this.nowMs, inFlight, event);
+  }
+}
+
+describe('Level', () => {
+  test('succeeded raises only at a full level', () => {
+    const search = new Search(4);
+    search.succeed(50, 3);
+    expect(search.level.value).toBe(4);
+    search.succeed();
+    expect(search.level.value).toBe(5);
+  });
+
+  test('succeeded grows in ever larger steps, by a third at most', () => {
+    const search = new Search(4);
+    const seen: number[] = [];
+    for (let count = 0; count < 8; count += 1) {
+      search.succeed();
+      seen.push(search.level.value);
+    }
+    expect(seen).toEqual([5, 6, 8, 10, 13, 17, 22, 29]);
+  });
+
+  test('refused on trial goes back to what was proven, and that is the ceiling', () => {
+    const search = new Search(9);
+    search.succeed();
+    expect(search.level.value).toBe(10);
+    expect(search.refuse()).toBe('trialRefused');
+    expect(search.level.value).toBe(9);
+    expect(search.level.ceiling).toBe(10);
+  });
+
+  test('refusedAgain: each further call of the flight takes one off, to half at most', () => {
+    const search = new Search(10);
+    search.refuse();
+    for (let count = 0; count < 20; count += 1) search.level.refusedAgain();
+    expect(search.level.value).toBe(5);
+  });
+
+  test('refused at a proven level leaves room to others', () => {
+    const search = new Search(20);
+    expect(search.refuse()).toBe('shared');
+    expect(search.level.value).toBe(17);
+  });
+
+  test('refused again without a success between halves', () => {
+    const search = new Search(16);
+    search.refuse(16, 1);
+    expect(search.refuse(13, 2)).toBe('again');
+    expect(search.level.value).toBe(6);
+  });
+
+  test('a trial at the ceiling waits for time and calls, longer after each failure', () => {
+    const search = new Search(8);
+    search.refuse();
+    const held = search.level.value;
+    search.succeed(14);
+    expect(search.level.value).toBe(held);
+    const gaps: number[] = [];
+    for (let trial = 0; trial < 6; trial += 1) {
+      const fromMs = search.nowMs;
+      while (search.level.value === held) search.succeed(1);
+      gaps.push(search.nowMs - fromMs);
+      search.refuse();
+    }
+    expect(gaps[0]).toBeGreaterThanOrEqual(2800);
+    expect(gaps.at(-1)!).toBeGreaterThan(gaps[0]!);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(9000);
+  });
+
+  test('a trial at the ceiling needs several successes; then the ceiling is forgotten', () => {
+    const search = new Search(8);
+    search.refuse();
+    const held = search.level.value;
+    while (search.level.value === held) search.succeed();
+    search.succeed();
+    expect(search.level.isTrial).toBe(true);
+    search.succeed(4);
+    expect(search.level.value).toBeGreaterThan(held + 1);
+    expect(search.level.ceiling).toBe(Infinity);
+  });
+
+  test('where a refusal pauses the pool, trials are rarer', () => {
+    const search = new Search(8);
+    search.refuse(8, 1, 1000);
+    expect(search.level.probeAtMs - search.nowMs).toBeGreaterThanOrEqual(30_000);
+  });
+
+  test('started raises without proof once nothing was heard for ten minutes', () => {
+    const search = new Search(8);
+    search.refuse();
+    const held = search.level.value;
+    search.level.started(search.nowMs + 599_000, held, 1);
+    expect(search.level.value).toBe(held);
+    search.level.started(search.nowMs + 600_000, held, 1);
+    expect(search.level.value).toBe(held + 1);
+  });
+
+  test('restoreCalm goes back to the last level that was calm for a while', () => {
+    const search = new Search(12);
+    search.nowMs += 10_000;
+    search.succeed(1, 1);
+    search.refuse();
+    search.refuse(10, 2);
+    expect(search.level.value).toBe(5);
+    search.level.restoreCalm(search.sequence);
+    expect(search.level.value).toBe(12);
+    expect(search.level.ceiling).toBe(Infinity);
+  });
+});

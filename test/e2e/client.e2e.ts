@@ -1,0 +1,69 @@
+/** The client as programs have it: the package's own entry, on Node as JavaScript and on Deno. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connect } from '../../src/client/client.ts';
+import { LiveServer, sleep } from './live_server.ts';
+
+const run = promisify(execFile);
+const server = new LiveServer(18_793);
+const lease = { termMs: 2_000, requestTimeoutMs: 60_000 };
+let key = '';
+
+beforeAll(async () => {
+  await run('node', ['.ci/client.mjs']);
+  await server.start();
+  key = await server.pool('p', { concurrency: { limit: 1 }, lease });
+}, 20_000);
+afterAll(() => server.stop());
+
+const PROGRAM = `
+  const { connect, SlotLost } = await import('nthbouncer/client');
+  const [url, key] = JSON.parse(process.env.WHERE);
+  const pool = connect({ url, pool: 'p', key });
+  const seen = await pool.run(async (slot) => {
+    await new Promise((done) => setTimeout(done, 3000));
+    slot.report(new Response('', { headers: { 'x-ratelimit-limit': '60' } }));
+    return [slot.signal.aborted, typeof slot.fence, typeof SlotLost];
+  }, { waitMs: 10000, holder: 'program' });
+  console.log(JSON.stringify(seen));
+`;
+
+describe('nthbouncer/client', () => {
+  it.each([
+    ['node', ['--input-type=module', '--eval', PROGRAM]],
+    ['node_modules/.bin/deno', ['eval', `import process from 'node:process';${PROGRAM}`]],
+  ])('holds a slot for longer than its term on %s', async (program, words) => {
+    const env = { ...process.env, WHERE: JSON.stringify([server.url, key]) };
+    const { stdout } = await run(program, words, { env });
+    expect(JSON.parse(stdout)).toEqual([false, 'number', 'function']);
+    expect(await server.deadlines('p')).toEqual([]);
+  });
+
+  it('loses no slot and takes no second one while the server is killed thrice', async () => {
+    const pool = connect({ url: server.url, pool: 'p', key });
+    let [inside, most, done] = [0, 0, 0];
+    const worker = async () => {
+      for (let turn = 0; turn < 3; turn++) {
+        await pool.run(async (slot) => {
+          most = Math.max(most, ++inside);
+          await Promise.race([
+            sleep(400),
+            new Promise((lost) => slot.signal.addEventListener('abort', lost)),
+          ]);
+          inside--;
+          done++;
+        }, { waitMs: 25_000 });
+      }
+    };
+    const workers = Promise.all([worker(), worker(), worker()]);
+    for (let kill = 0; kill < 3; kill++) {
+      await sleep(600);
+      await server.stop('SIGKILL');
+      await server.start();
+    }
+    await workers;
+    expect({ most, done }).toEqual({ most: 1, done: 9 });
+    expect(await server.deadlines('p')).toEqual([]);
+  });
+}, 40_000);

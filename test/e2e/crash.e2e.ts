@@ -1,0 +1,114 @@
+/**
+ * What a caller was told stands, whenever the process is killed.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { Servers, sleep, until } from './server.ts';
+
+const servers = new Servers();
+afterEach(() => servers.end());
+
+const fixed = (limit: number, more: object = {}) => ({
+  concurrency: { limit, mode: 'fixed' },
+  ...more,
+});
+
+describe('kill -9', () => {
+  it('loses no told grant and lets none in above the limit, in eight storms', async () => {
+    const server = await servers.start();
+    const pool = await server.pool('storm', fixed(5));
+    let fenceMax = 0;
+    for (let round = 0; round < 8; round++) {
+      const told = new Map<string, 'held' | 'releasing'>();
+      let isOver = false;
+      const worker = async () => {
+        while (!isOver) {
+          const got = await pool.acquire({ waitMs: 5000 }).catch(() => null);
+          if (got?.status !== 200) return;
+          fenceMax = Math.max(fenceMax, got.json.fence);
+          told.set(got.json.slotId, 'held');
+          if (Math.random() < 0.2) continue;
+          told.set(got.json.slotId, 'releasing');
+          const done = await pool.release(got.json.slotId).catch(() => null);
+          if (done?.status === 200) told.delete(got.json.slotId);
+        }
+      };
+      const workers = Array.from({ length: 20 }, worker);
+      await sleep(150 + Math.random() * 200);
+      isOver = true;
+      await server.stop('SIGKILL');
+      await Promise.all(workers);
+      await server.start();
+      expect((await pool.status()).inUse).toBeLessThanOrEqual(5);
+      for (const [slotId, state] of told) {
+        if (state === 'held') expect((await pool.renew(slotId)).status).toBe(200);
+      }
+      const { inUse } = await pool.status();
+      expect(await pool.capacity()).toBe(5 - inUse);
+      const { json } = await server.admin('GET', '/pools/storm/slots');
+      for (const { ref } of json.slots) await server.admin('DELETE', `/pools/storm/slots/${ref}`);
+      const next = await pool.hold();
+      expect(next.fence).toBeGreaterThan(fenceMax);
+      await pool.release(next.slotId);
+    }
+  });
+
+  it('during a first start leaves a database that the next start completes', async () => {
+    const server = servers.make();
+    const starting = server.start();
+    await sleep(250);
+    server.signal('SIGKILL');
+    await starting;
+    await server.exited;
+    await server.start();
+    const key = server.output.match(/nb_live_\w+/)?.[0] ??
+      (await until('the key is printed', () => Promise.resolve(/nb_live_/.test(server.output))),
+        server.output.match(/nb_live_\w+/)?.[0]);
+    const headers = { 'x-nthpool-key': key ?? '' };
+    const got = await server.call('POST', '/pools/default/lock/acquire', { headers });
+    expect(got.status).toBe(200);
+  });
+
+  it('and a down time of more than a term do not cost a live holder its slot', async () => {
+    const server = await servers.start();
+    const lease = { termMs: 1200, renewIntervalMs: 400, requestTimeoutMs: 60_000 };
+    const pool = await server.pool('down', fixed(1, { lease }));
+    const { slotId } = await pool.hold();
+    await server.stop('SIGKILL');
+    await sleep(1500);
+    await server.start();
+    expect((await pool.acquire()).status).toBe(429);
+    expect((await pool.renew(slotId)).status).toBe(200);
+    expect((await pool.release(slotId)).text).toBe('{"released":true}');
+  });
+
+  it('keeps an operator rate: starts of the last minute still count', async () => {
+    const server = await servers.start();
+    const pool = await server.pool('rate', fixed(5, { rate: { rpm: 2 } }));
+    for (let i = 0; i < 2; i++) await pool.release((await pool.hold()).slotId);
+    await server.stop('SIGKILL');
+    await server.start();
+    const refused = await pool.acquire();
+    expect(refused.status).toBe(429);
+    expect(refused.json.reason).toBe('rate');
+    expect(refused.json.retryAfterMs).toBeGreaterThan(50_000);
+  });
+});
+
+describe('SIGSTOP and SIGCONT of the server', () => {
+  it('leave one owner of the slot: the lapsed holder is told, the waiter is served', async () => {
+    const server = await servers.start();
+    const lease = { termMs: 1000, renewIntervalMs: 300, requestTimeoutMs: 60_000 };
+    const pool = await server.pool('frozen', fixed(1, { lease }));
+    const { slotId } = await pool.hold();
+    const waiting = pool.acquire({ waitMs: 20_000 });
+    await sleep(200);
+    server.signal('SIGSTOP');
+    const renewing = pool.renew(slotId);
+    await sleep(2000);
+    server.signal('SIGCONT');
+    expect((await renewing).status).toBe(404);
+    const got = await waiting;
+    expect(got.status).toBe(200);
+    expect((await pool.acquire()).status).toBe(429);
+  });
+});

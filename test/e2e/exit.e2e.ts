@@ -1,0 +1,206 @@
+/**
+ * Exit codes, their one line, and what is left untouched; and the ways to stop a server.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import net from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Server, Servers, sleep } from './server.ts';
+
+const servers = new Servers();
+afterEach(() => servers.end());
+
+/** The lines that a failed start printed, without those of the log. */
+function linesOf(server: Server): string[] {
+  return server.output.trim().split('\n').filter((line) => line !== '');
+}
+
+const digest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+describe('a start that cannot be', () => {
+  it.each([
+    ['an unknown flag', ['--no-such-flag'], {}, '--no-such-flag'],
+    ['a bad port', ['--port', 'seventy'], {}, '--port'],
+    ['a bad database URL', ['--db', 'nowhere'], {}, '--db'],
+    ['half of TLS', ['--tls-cert', 'cert.pem'], {}, '--tls-key'],
+    ['a missing configuration file', ['--config', 'no-such.json'], {}, '--config'],
+    ['a bad variable', [], { NTHBOUNCER_DRAIN_MS: 'soon' }, 'NTHBOUNCER_DRAIN_MS'],
+    ['a short admin token', [], { NTHBOUNCER_ADMIN_TOKEN: 'short' }, 'NTHBOUNCER_ADMIN_TOKEN'],
+  ])('for %s exits 2 with one line that names it', async (_, flags, env, name) => {
+    const server = await servers.start({ flags, env });
+    expect(await server.exited).toEqual({ code: 2, signal: null });
+    expect(linesOf(server)).toHaveLength(1);
+    expect(server.output).toContain(name);
+  });
+
+  it('for a bad pool in the configuration file exits 2 and makes no database', async () => {
+    const server = servers.make();
+    const path = join(server.folder, 'pools.json');
+    writeFileSync(path, '{"pools": [{"name": "a", "concurrency": {"limit": 0}}]}');
+    const again = await servers.start({ folder: server.folder, flags: ['--config', path] });
+    expect((await again.exited).code).toBe(2);
+    expect(linesOf(again)).toHaveLength(1);
+    expect(again.output).toContain('concurrency.limit');
+    expect(() => readFileSync(again.database)).toThrow();
+  });
+
+  it('for a port that is taken exits 1 with one line', async () => {
+    const taken = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((done) => taken.once('listening', done));
+    const { port } = taken.address() as net.AddressInfo;
+    const server = await servers.start({ flags: ['--port', String(port)] });
+    expect((await server.exited).code).toBe(1);
+    expect(server.output).toContain(String(port));
+    taken.close();
+  });
+
+  it('for a second server on the database exits 3, and the first goes on', async () => {
+    const first = await servers.start();
+    const pool = await first.pool('twice');
+    const second = await servers.start({ folder: first.folder });
+    expect((await second.exited).code).toBe(3);
+    expect(linesOf(second)).toHaveLength(1);
+    expect((await pool.acquire()).status).toBe(200);
+  });
+
+  it('for a damaged database exits 4, says so in one line, and changes no byte', async () => {
+    const server = await servers.start();
+    await server.pool('before');
+    await server.stop();
+    const bytes = readFileSync(server.database);
+    bytes.fill(0x55, 4096, 20_000);
+    writeFileSync(server.database, bytes);
+    const before = digest(server.database);
+    await server.start();
+    expect((await server.exited).code).toBe(4);
+    expect(linesOf(server)).toHaveLength(1);
+    expect(digest(server.database)).toBe(before);
+  });
+
+  it('for a file that is no database exits 4 and changes no byte', async () => {
+    const server = servers.make();
+    writeFileSync(server.database, 'this is a shopping list\n'.repeat(500));
+    const before = digest(server.database);
+    await server.start();
+    expect((await server.exited).code).toBe(4);
+    expect(digest(server.database)).toBe(before);
+  });
+});
+
+describe('a stop', () => {
+  it('exits 0 within 2 s with twenty idle keep-alive connections', async () => {
+    const server = await servers.start();
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 20 });
+    const get = () =>
+      new Promise((done, fail) =>
+        http.get(`${server.origin}/healthz`, { agent }, (answer) => {
+          answer.resume();
+          answer.on('end', done);
+        }).on('error', fail)
+      );
+    await Promise.all(Array.from({ length: 20 }, get));
+    const startedMs = performance.now();
+    expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedMs).toBeLessThan(2000);
+    agent.destroy();
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'by %s tells waiters 503 and keeps leases',
+    async (name) => {
+      const server = await servers.start();
+      const pool = await server.pool('drain', { concurrency: { limit: 1 } });
+      const { slotId } = await pool.hold();
+      const waiting = pool.acquire({ waitMs: 20_000 });
+      await sleep(200);
+      expect((await server.stop(name)).code).toBe(0);
+      const told = await waiting;
+      expect(told.status).toBe(503);
+      expect(told.json.error).toBe('shutting_down');
+      expect(told.headers.get('retry-after')).toBe('1');
+      await server.start();
+      expect((await pool.renew(slotId)).status).toBe(200);
+    },
+  );
+
+  it('under load loses no answered grant', async () => {
+    const server = await servers.start();
+    const pool = await server.pool('load', { concurrency: { limit: 500 } });
+    const told: string[] = [];
+    let isOver = false;
+    const worker = async () => {
+      while (!isOver) {
+        const got = await pool.acquire().catch(() => null);
+        if (got?.status === 200) told.push(got.json.slotId);
+        else return;
+      }
+    };
+    const workers = Array.from({ length: 10 }, worker);
+    await sleep(200);
+    expect((await server.stop()).code).toBe(0);
+    isOver = true;
+    await Promise.all(workers);
+    expect(told.length).toBeGreaterThan(5);
+    await server.start();
+    expect((await pool.status()).inUse).toBe(told.length);
+    for (const slotId of told.slice(-20)) expect((await pool.renew(slotId)).status).toBe(200);
+  });
+});
+
+describe('SIGHUP', () => {
+  it('applies a good configuration file, and ignores a bad one', async () => {
+    const home = servers.make();
+    const path = join(home.folder, 'pools.json');
+    const write = (limit: number) =>
+      writeFileSync(path, JSON.stringify({ pools: [{ name: 'filed', concurrency: { limit } }] }));
+    write(2);
+    const server = await servers.start({ folder: home.folder, flags: ['--config', path] });
+    const limit = async () => (await server.admin('GET', '/pools/filed')).json.concurrency.limit;
+    expect(await limit()).toBe(2);
+    const change = await server.admin('PATCH', '/pools/filed', { concurrency: { limit: 9 } });
+    expect(change.json.error).toBe('managed_by_config');
+    write(5);
+    server.signal('SIGHUP');
+    await sleep(500);
+    expect(await limit()).toBe(5);
+    write(0);
+    server.signal('SIGHUP');
+    await sleep(500);
+    expect(await limit()).toBe(5);
+    expect(server.output).toContain('not reloaded');
+  });
+});
+
+describe('TLS', () => {
+  it('serves with a certificate, and takes a new one at SIGHUP', async () => {
+    const home = servers.make();
+    const cert = join(home.folder, 'cert.pem');
+    const key = join(home.folder, 'key.pem');
+    const make = (name: string) =>
+      execFileSync('openssl', [
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+        ...['-keyout', key, '-out', cert, '-days', '2', '-subj', `/CN=${name}`],
+      ], { stdio: 'ignore' });
+    make('first.test');
+    const flags = ['--tls-cert', cert, '--tls-key', key];
+    const server = await servers.start({ folder: home.folder, flags });
+    expect(server.origin).toMatch(/^https:/);
+    const { connect } = await import('node:tls');
+    const subject = () =>
+      new Promise<string>((done, fail) => {
+        const port = Number(new URL(server.origin).port);
+        const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+          done(String(socket.getPeerCertificate().subject.CN));
+          socket.destroy();
+        }).on('error', fail);
+      });
+    expect(await subject()).toBe('first.test');
+    make('second.test');
+    server.signal('SIGHUP');
+    await sleep(1000);
+    expect(await subject()).toBe('second.test');
+  });
+});

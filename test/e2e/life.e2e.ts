@@ -1,0 +1,224 @@
+/**
+ * What somebody meets who starts, reloads and restarts a server by hand: first starts, tokens,
+ * owners, and a database that is not this program's to touch.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ADMIN_TOKEN, type Server, Servers, sleep, until } from './server.ts';
+
+const servers = new Servers();
+afterEach(() => servers.end());
+
+/** No token in the environment, so that the server makes one. */
+const NO_TOKEN = { NTHBOUNCER_ADMIN_TOKEN: '' };
+const keyIn = ({ output }: Server) => output.match(/nb_live_\w+/)?.[0] ?? '';
+const hasTold = (server: Server) =>
+  until('the key is printed', () => Promise.resolve(server.output.includes('try it')));
+const digest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+async function mayAdminister(server: Server, token: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${token}` };
+  return (await server.call('GET', '/admin/api/pools', { headers })).status === 200;
+}
+
+describe('a first start', () => {
+  it('prints a call that works, and the path of the token, and never again', async () => {
+    const server = await servers.start({ env: NO_TOKEN });
+    await hasTold(server);
+    const lines = server.output.trim().split('\n');
+    expect(lines[0]).toBe(`admin token written to ${join(server.folder, 'admin-token')}`);
+    expect(lines[1]).toBe(`nthbouncer listening on ${server.origin}`);
+    const call = lines.at(-1)?.match(/curl -X POST (\S+) -H "X-Nthpool-Key: (\S+)"/);
+    const headers = { 'x-nthpool-key': call?.[2] ?? '' };
+    const url = call?.[1] ?? '';
+    expect((await fetch(url, { method: 'POST', headers })).status).toBe(200);
+    const path = join(server.folder, 'admin-token');
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(server.database).mode & 0o077).toBe(0);
+    const token = readFileSync(path, 'utf8').trim();
+    expect(await mayAdminister(server, token)).toBe(true);
+    expect(server.output).not.toContain(token);
+    await server.stop();
+    await server.start();
+    expect(server.output.trim()).toBe(`nthbouncer listening on ${server.origin}`);
+    expect(await mayAdminister(server, token)).toBe(true);
+    const again = await server.call('POST', '/pools/default/lock/acquire', { headers });
+    expect(again.status).toBe(200);
+  });
+
+  it('whose token file cannot be written keeps no token either', async () => {
+    const home = servers.make();
+    const path = join(home.folder, 'admin-token');
+    mkdirSync(join(path, 'in-the-way'), { recursive: true });
+    const server = await servers.start({ folder: home.folder, env: NO_TOKEN });
+    expect((await server.exited).code).toBe(1);
+    rmSync(path, { recursive: true });
+    await server.start();
+    const token = readFileSync(path, 'utf8').trim();
+    expect(await mayAdminister(server, token)).toBe(true);
+  });
+
+  it('with a configuration file makes no pool of its own, nor does a later one', async () => {
+    const home = servers.make();
+    const config = join(home.folder, 'pools.json');
+    writeFileSync(config, '{"pools": [{"name": "filed"}]}');
+    const filed = await servers.start({ folder: home.folder, flags: ['--config', config] });
+    await filed.stop();
+    const plain = await servers.start({ folder: home.folder });
+    const { json } = await plain.admin('GET', '/pools');
+    expect(json.pools.map(({ name }: { name: string }) => name)).toEqual(['filed']);
+    expect(keyIn(plain)).toBe('');
+    const changed = await plain.admin('PATCH', '/pools/filed', { concurrency: { limit: 3 } });
+    expect(changed.status).toBe(200);
+    await plain.stop();
+    await filed.start();
+    expect((await filed.admin('PATCH', '/pools/filed', {})).status).toBe(409);
+  });
+});
+
+describe('a signal', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s in the moment that the server listens is a stop with exit 0',
+    async (name) => {
+      for (let round = 0; round < 3; round++) {
+        const server = await servers.start();
+        expect(await server.stop(name)).toEqual({ code: 0, signal: null });
+      }
+    },
+  );
+
+  it('SIGHUP in the moment that the server listens does not end it', async () => {
+    const server = await servers.start();
+    server.signal('SIGHUP');
+    await sleep(300);
+    expect((await server.call('GET', '/healthz')).status).toBe(200);
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+  });
+
+  it('SIGHUP with a key taken out of the file refuses who waits by it', async () => {
+    const home = servers.make();
+    const config = join(home.folder, 'pools.json');
+    const keys = ['one', 'two'].map((name) => ({
+      name,
+      hash: createHash('sha256').update(`nb_live_${name}`).digest('hex'),
+    }));
+    const write = (kept: object[]) => {
+      const pool = { name: 'filed', concurrency: { limit: 1 }, keys: kept };
+      writeFileSync(config, JSON.stringify({ pools: [pool] }));
+    };
+    write(keys);
+    const server = await servers.start({ folder: home.folder, flags: ['--config', config] });
+    const acquire = (key: string, waitMs: number) =>
+      server.call('POST', '/pools/filed/lock/acquire', {
+        headers: { 'x-nthpool-key': `nb_live_${key}` },
+        body: JSON.stringify({ waitMs }),
+      });
+    expect((await acquire('one', 0)).status).toBe(200);
+    const waiting = acquire('two', 20_000);
+    await until('it waits', async () => {
+      return (await server.admin('GET', '/pools/filed/status')).json.queued === 1;
+    });
+    write(keys.slice(0, 1));
+    server.signal('SIGHUP');
+    expect((await waiting).status).toBe(401);
+    expect((await acquire('one', 0)).status).toBe(429);
+  });
+});
+
+describe('admin-token --reset', () => {
+  const reset = (database: string, ...flags: string[]) =>
+    spawnSync('node_modules/.bin/deno', [
+      ...['run', '-A', 'src/main.ts', 'admin-token', '--db', `file:${database}`, ...flags],
+    ], { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+
+  it('makes a new token, and the old one is worth nothing', async () => {
+    const server = await servers.start({ env: NO_TOKEN });
+    const path = join(server.folder, 'admin-token');
+    const old = readFileSync(path, 'utf8').trim();
+    const busy = reset(server.database, '--reset');
+    expect(busy.status).toBe(3);
+    expect(busy.stderr.trim().split('\n')).toHaveLength(1);
+    expect(await mayAdminister(server, old)).toBe(true);
+    await server.stop();
+    expect(reset(server.database).status).toBe(2);
+    expect(reset(server.database, '--reset').status).toBe(0);
+    const fresh = readFileSync(path, 'utf8').trim();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    await server.start();
+    expect(fresh).not.toBe(old);
+    expect(await mayAdminister(server, old)).toBe(false);
+    expect(await mayAdminister(server, fresh)).toBe(true);
+    await server.stop();
+    const named = await servers.start({ folder: server.folder });
+    expect(await mayAdminister(named, fresh)).toBe(false);
+    expect(await mayAdminister(named, ADMIN_TOKEN)).toBe(true);
+  });
+});
+
+describe('a slot', () => {
+  it('released after a restart was held until then', async () => {
+    const server = await servers.start();
+    const pool = await server.pool('kept', { concurrency: { limit: 2 } });
+    const { slotId } = await pool.hold();
+    await server.stop('SIGKILL');
+    await server.start();
+    expect((await pool.release(slotId)).text).toBe('{"released":true}');
+    expect((await pool.release(slotId)).text).toBe('{"released":false}');
+    await sleep(400);
+    await server.stop('SIGKILL');
+    await server.start();
+    expect((await pool.release(slotId)).text).toBe('{"released":false}');
+    expect(await pool.capacity()).toBe(2);
+  });
+});
+
+describe('a database', () => {
+  it('of a newer version ends the start with 4 and one line, byte for byte untouched', async () => {
+    const server = await servers.start();
+    await server.pool('before');
+    await server.stop();
+    const database = new Database(server.database);
+    database.exec(
+      "INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('of tomorrow', 4102444800000)",
+    );
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.close();
+    const before = digest(server.database);
+    await server.start();
+    expect((await server.exited).code).toBe(4);
+    expect(server.output.trim().split('\n')).toHaveLength(1);
+    expect(server.output).toContain('newer version');
+    expect(digest(server.database)).toBe(before);
+  });
+
+  it('that two servers start on in the same instant has one of them', async () => {
+    const home = servers.make();
+    const two = await Promise.all([1, 2, 3].map(() => servers.start({ folder: home.folder })));
+    const up = two.filter(({ origin }) => origin !== '');
+    expect(up).toHaveLength(1);
+    for (const server of two) {
+      if (server.origin === '') expect((await server.exited).code).toBe(3);
+    }
+    const [winner] = up;
+    expect((await (await winner?.pool('p'))?.acquire())?.status).toBe(200);
+  });
+
+  it('with nothing but a torn write-ahead log beside it keeps what was told before', async () => {
+    const server = await servers.start();
+    const pool = await server.pool('torn', { concurrency: { limit: 9 } });
+    const held = [await pool.hold(), await pool.hold()];
+    await sleep(400);
+    await server.stop('SIGKILL');
+    const log = `${server.database}-wal`;
+    const bytes = readFileSync(log);
+    // A crash in the middle of a write leaves a tail that was never told of.
+    writeFileSync(log, new Uint8Array([...bytes, ...new Uint8Array(3000).fill(0xa5)]));
+    await server.start();
+    for (const { slotId } of held) expect((await pool.renew(slotId)).status).toBe(200);
+    expect((await pool.status()).inUse).toBe(2);
+  });
+});

@@ -1,0 +1,201 @@
+/** `nthbouncer run` with real processes: what it does for its command, and what it survives. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LiveServer, sleep, start } from './live_server.ts';
+
+const TERM_MS = 3_000;
+const lease = { termMs: TERM_MS, requestTimeoutMs: 60_000 };
+const server = new LiveServer(18_791);
+let key = '';
+
+beforeAll(async () => {
+  await server.start();
+  key = await server.pool('p', { concurrency: { limit: 1 }, lease });
+}, 20_000);
+afterAll(() => server.stop());
+
+function run(options: readonly string[], command: readonly string[]) {
+  return start(['run', ...options, 'p', '--', ...command], {
+    NTHBOUNCER_URL: server.url,
+    NTHBOUNCER_KEY: key,
+    NTHBOUNCER_ADMIN_TOKEN: 'not for the command',
+  });
+}
+
+let files = 0;
+
+/** A shell command that writes the time to a file again and again, and when it last did. */
+function ticker(trap = '') {
+  const path = join(server.folder, `ticks${files++}`);
+  const loop = `${trap} while :; do date +%s%3N > ${path}.new; mv ${path}.new ${path}; ` +
+    'sleep 0.05; done';
+  // A grandchild ticks as well, so that the last tick is that of the whole group.
+  const command = ['sh', '-c', `(${loop}) & ${loop}`];
+  const lastMs = () => existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0;
+  const begun = async () => {
+    while (lastMs() === 0) await sleep(20);
+  };
+  return { command, lastMs, begun };
+}
+
+/** Kills the server, and tells when the lease that it knew of ends at the earliest. */
+async function killServer(): Promise<number> {
+  // A lease of an earlier test may be left, which the restart gave a new term.
+  const deadlineMs = Math.max(...await server.deadlines('p'));
+  await server.stop('SIGKILL');
+  return deadlineMs;
+}
+
+describe('run', () => {
+  it('hands the slot to the command, keeps our secrets, and gives its exit code', async () => {
+    const script = 'env | grep ^NTHBOUNCER_ | cut -d= -f1 | sort; exit 7';
+    const { code, out } = await run([], ['sh', '-c', script]).finished;
+    expect(out).toBe('NTHBOUNCER_FENCE\nNTHBOUNCER_POOL\nNTHBOUNCER_SLOT_ID\n');
+    expect(code).toBe(7);
+    expect(await server.deadlines('p')).toEqual([]);
+  });
+
+  it('fails at once without a slot, and waits for one where it is asked to', async () => {
+    const first = run([], ['sleep', '1.5']);
+    while ((await server.deadlines('p')).length === 0) await sleep(20);
+    const [second, third] = await Promise.all([
+      run([], ['true']).finished,
+      run(['--wait', '20s'], ['true']).finished,
+    ]);
+    expect(second).toMatchObject({ code: 75, err: expect.stringContaining('full') });
+    expect(third.code).toBe(0);
+    expect((await first.finished).code).toBe(0);
+  });
+
+  it('tells of a command that there is not, and holds nothing for it', async () => {
+    expect((await run([], ['no-such-command']).finished).code).toBe(127);
+    expect((await run([], [resolve('package.json')]).finished).code).toBe(126);
+    expect(await server.deadlines('p')).toEqual([]);
+  });
+
+  it('survives a restart of the server, and a term gone by', async () => {
+    const { finished } = run([], ['sleep', '5']);
+    while ((await server.deadlines('p')).length === 0) await sleep(20);
+    await sleep(700);
+    await server.stop('SIGKILL');
+    await server.start();
+    expect(await server.deadlines('p')).toHaveLength(1);
+    expect((await finished).code).toBe(0);
+    expect(await server.deadlines('p')).toEqual([]);
+  });
+
+  it('waits through a restart of the server', async () => {
+    const first = run([], ['sleep', '3']);
+    while ((await server.deadlines('p')).length === 0) await sleep(20);
+    const second = run(['--wait', '20s'], ['true']);
+    await sleep(700);
+    await server.stop('SIGKILL');
+    await server.start();
+    expect((await first.finished).code).toBe(0);
+    expect((await second.finished).code).toBe(0);
+  });
+
+  it.each([
+    ['ends the command', ''],
+    ['kills a command that ignores SIGTERM', 'trap "" TERM;'],
+  ])('%s in time when the server is gone past the term', async (_, trap) => {
+    const { command, lastMs, begun } = ticker(trap);
+    const { finished } = run([], command);
+    await begun();
+    await sleep(1_200);
+    const endsAtMs = await killServer();
+    const { code } = await finished;
+    expect(lastMs()).toBeLessThan(endsAtMs);
+    expect(lastMs()).toBeGreaterThan(endsAtMs - TERM_MS / 2);
+    expect(code).toBe(124);
+    await server.start();
+    await server.admin('PATCH', '/pools/p', { concurrency: { limit: 9 } });
+  });
+
+  it.each(['SIGSTOP', 'SIGKILL'] as const)(
+    'does not let the command outlive the lease when it is hit by %s itself',
+    async (signal) => {
+      const { command, lastMs, begun } = ticker();
+      const running = run([], command);
+      await begun();
+      running.process.kill(signal);
+      await sleep(500);
+      const endsAtMs = Math.max(...await server.deadlines('p'));
+      expect(lastMs()).toBeGreaterThan(Date.now() - 400);
+      await sleep(endsAtMs - Date.now() + 100);
+      const stoppedMs = lastMs();
+      expect(stoppedMs).toBeLessThan(endsAtMs);
+      await sleep(300);
+      expect(lastMs()).toBe(stoppedMs);
+      running.process.kill('SIGCONT');
+      expect((await running.finished).code).toBe(signal === 'SIGKILL' ? null : 124);
+    },
+  );
+
+  it('goes on when it was stopped for a moment only', async () => {
+    const running = run([], ['sleep', '4']);
+    while ((await server.deadlines('p')).length === 0) await sleep(20);
+    running.process.kill('SIGSTOP');
+    await sleep(1_200);
+    running.process.kill('SIGCONT');
+    expect((await running.finished).code).toBe(0);
+  });
+
+  it("does not mind a wall clock that jumps, its own and the server's", async () => {
+    const jumpy = new LiveServer(18_794, true);
+    await jumpy.start();
+    const NTHBOUNCER_KEY = await jumpy.pool('p', { concurrency: { limit: 1 }, lease });
+    const env = { NTHBOUNCER_URL: jumpy.url, NTHBOUNCER_KEY };
+    const first = start(['run', 'p', '--', 'sleep', '5'], env, { isJumpy: true });
+    while ((await jumpy.deadlines('p')).length === 0) await sleep(20);
+    const second = start(['run', '--wait', '20s', 'p', '--', 'true'], env, { isJumpy: true });
+    await sleep(4_000);
+    expect(second.process.exitCode).toBe(null);
+    expect((await first.finished).code).toBe(0);
+    expect(await second.finished).toMatchObject({ code: 0, err: '' });
+    await jumpy.stop();
+  });
+
+  it('forwards signals, and kills on a second Ctrl-C', async () => {
+    const { command, lastMs, begun } = ticker('trap "echo heard" INT;');
+    const running = run([], command);
+    await begun();
+    running.process.kill('SIGINT');
+    await sleep(500);
+    expect(lastMs()).toBeGreaterThan(Date.now() - 400);
+    running.process.kill('SIGINT');
+    const { code, out } = await running.finished;
+    expect(code).toBe(137);
+    expect(out).toContain('heard');
+    const polite = run([], ['sh', '-c', 'trap "exit 3" TERM; while :; do sleep 0.05; done']);
+    await sleep(1_500);
+    polite.process.kill('SIGTERM');
+    expect((await polite.finished).code).toBe(3);
+  });
+
+  it("ends what the command left behind, before the slot is another's", async () => {
+    const { command, lastMs } = ticker();
+    const script = `(${command[2]}) & sleep 1`;
+    expect((await run([], ['sh', '-c', script]).finished).code).toBe(0);
+    const stoppedMs = lastMs();
+    expect(stoppedMs).toBeGreaterThan(0);
+    await sleep(300);
+    expect(lastMs()).toBe(stoppedMs);
+  });
+
+  it('kills at once what runs on a slot that was taken back', async () => {
+    const { command, begun } = ticker('trap "" TERM;');
+    const running = run(['--holder', 'victim'], command);
+    await begun();
+    const { slots } = await server.admin('GET', '/pools/p/slots');
+    const [slot] = (slots as { ref: string; holder: string }[]).filter(({ holder }) =>
+      holder === 'victim'
+    );
+    await server.admin('DELETE', `/pools/p/slots/${slot?.ref}`);
+    const { code, err, tookMs } = await running.finished;
+    expect(code).toBe(124);
+    expect(err).toContain('took the slot back');
+    expect(tookMs).toBeLessThan(TERM_MS + 2_000);
+  });
+}, 20_000);

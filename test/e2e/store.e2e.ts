@@ -1,0 +1,152 @@
+/**
+ * The database is locked or full while callers call: answers are right or a clean 503, nothing is
+ * granted that was not stored, and all goes on by itself afterwards.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Answer, type PoolCalls, Servers, sleep, until } from './server.ts';
+
+const servers = new Servers();
+afterEach(() => servers.end());
+
+const limited = (limit: number) => ({ concurrency: { limit, mode: 'fixed' } });
+
+/** Runs `during` while another connection holds the write lock. */
+async function withWriteLock(path: string, during: () => Promise<void>): Promise<void> {
+  const outside = new Database(path);
+  outside.exec('BEGIN IMMEDIATE');
+  try {
+    await during();
+  } finally {
+    outside.exec('COMMIT');
+    outside.close();
+  }
+}
+
+async function worksAgain(pool: PoolCalls, wanted: number): Promise<void> {
+  await until('grants are made again', async () => {
+    const { status, json } = await pool.acquire();
+    if (status === 200) await pool.release(json.slotId);
+    return status === 200;
+  }, 2500);
+  expect(await pool.capacity()).toBe(wanted);
+}
+
+describe('a write lock held from outside', () => {
+  it('for a moment is waited out: no request fails', async () => {
+    const server = await servers.start();
+    const pool = await server.pool('short', limited(50));
+    for (let round = 0; round < 5; round++) {
+      let acquiring: Promise<Answer[]> = Promise.resolve([]);
+      await withWriteLock(server.database, async () => {
+        acquiring = Promise.all(Array.from({ length: 5 }, () => pool.acquire()));
+        await sleep(300);
+      });
+      const statuses = (await acquiring).map(({ status }) => status);
+      expect(statuses).toEqual([200, 200, 200, 200, 200]);
+    }
+    expect((await pool.status()).inUse).toBe(25);
+  });
+
+  it('for 3 s gives 503 and no slot; held slots go on, and all works after it', async () => {
+    const server = await servers.start();
+    const pool = await server.pool('long', limited(5));
+    const { slotId } = await pool.hold();
+    await withWriteLock(server.database, async () => {
+      const refused = await pool.acquire();
+      expect(refused.status).toBe(503);
+      expect(refused.json.error).toBe('storage_unavailable');
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect((await pool.renew(slotId)).status).toBe(200);
+      const startedMs = performance.now();
+      expect((await pool.acquire()).status).toBe(503);
+      expect(performance.now() - startedMs).toBeLessThan(900);
+      expect((await server.call('GET', '/readyz')).status).toBe(503);
+      expect((await server.call('GET', '/healthz')).status).toBe(200);
+      await sleep(1500);
+      expect((await pool.status()).inUse).toBe(1);
+      expect((await pool.release(slotId)).text).toBe('{"released":true}');
+    });
+    await worksAgain(pool, 5);
+    await until('it is ready', async () => (await server.call('GET', '/readyz')).status === 200);
+    const outside = new Database(server.database);
+    outside.exec('CREATE TABLE outside (x); DROP TABLE outside');
+    outside.close();
+  });
+
+  it('leaves a waiter its place: it is served when the lock is gone', async () => {
+    const server = await servers.start();
+    const pool = await server.pool('wait', limited(1));
+    const spare = await server.pool('spare', limited(9));
+    const { slotId } = await pool.hold();
+    const patient = pool.acquire({ waitMs: 20_000 });
+    const hasty = pool.acquire({ waitMs: 3000 });
+    await until('both wait', async () => (await pool.status()).queued === 2);
+    await withWriteLock(server.database, async () => {
+      await until('the store is known to fail', async () => {
+        const { status } = await spare.acquire();
+        return status === 503;
+      });
+      await pool.release(slotId);
+      expect((await hasty).status).toBe(503);
+      expect((await pool.status()).queued).toBe(1);
+    });
+    expect((await patient).status).toBe(200);
+  });
+});
+
+/** What is left for some grants, before there is room for none. */
+const ROOM_BYTES = 128 * 1024;
+
+describe('a full disk', () => {
+  const mounted: string[] = [];
+  afterEach(() => {
+    for (const folder of mounted.splice(0)) execFileSync('umount', ['-l', folder]);
+  });
+
+  it('gives 503 and no unstored grant, and is recovered from when it has room', async (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'nthbouncer-full-'));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'pipe' });
+    } catch {
+      rmSync(folder, { recursive: true });
+      return context.skip('mounting a small file system is not permitted here');
+    }
+    mounted.push(folder);
+    const server = await servers.start({ folder });
+    const pool = await server.pool('full', limited(400));
+    const held = await pool.hold();
+    const ballast = join(folder, 'ballast');
+    let size = 4 * 1024 * 1024;
+    while (size > 0) {
+      try {
+        writeFileSync(ballast, new Uint8Array(size));
+        writeFileSync(ballast, new Uint8Array(size - ROOM_BYTES));
+        break;
+      } catch {
+        size -= 16 * 1024;
+      }
+    }
+    const told: string[] = [];
+    let isRefused = false;
+    for (let i = 0; i < 2000 && !isRefused; i++) {
+      const { status, json } = await pool.acquire({ holder: 'x'.repeat(128) });
+      if (status === 200) told.push(json.slotId);
+      else isRefused = status === 503;
+      if (told.length > 300) await pool.release(told.pop() ?? '');
+    }
+    expect(isRefused).toBe(true);
+    expect((await pool.renew(held.slotId)).status).toBe(200);
+    expect((await pool.release(told.pop() ?? '')).text).toBe('{"released":true}');
+    rmSync(ballast);
+    await until('grants are made again', async () => (await pool.acquire()).status === 200, 5000);
+    for (const slotId of told.slice(0, 20)) {
+      expect((await pool.renew(slotId)).status).toBe(200);
+    }
+    expect(statSync(server.database).size).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,109 @@
+/**
+ * Bodies of every shape on release and the administration: an error changes nothing, and a report
+ * that makes no sense teaches nothing.
+ */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { empty, fine, padded, wrong } from './bodies.ts';
+import { type Caller, Door, fixed } from './door.ts';
+
+let door: Door;
+let caller: Caller;
+
+beforeEach(async () => {
+  door = await Door.open();
+  caller = await door.pool('a', fixed(2));
+});
+
+describe('release', () => {
+  it.each(Object.entries({ ...empty, ...fine }))('takes %s as a plain success', async (_, body) => {
+    const slotId = await caller.hold();
+    expect((await caller.release(slotId, body)).text).toBe('{"released":true}');
+    expect(caller.inUse).toBe(0);
+  });
+
+  it.each(Object.entries({ ...wrong, 'too much': padded(65_537) }))(
+    'refuses %s, and the slot stays held',
+    async (_, body) => {
+      const slotId = await caller.hold();
+      expect([400, 413]).toContain((await caller.release(slotId, body)).status);
+      expect(caller.inUse).toBe(1);
+      expect((await caller.release(slotId)).text).toBe('{"released":true}');
+    },
+  );
+
+  const many = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`h${i}`, 'x']));
+
+  it.each([
+    ['status', [99, 600, 200.5, '200', true]],
+    ['throttled', [-1, 1.5, '1', {}]],
+    ['retryAfterMs', [-1, '5', {}]],
+    ['rate', [7, 'x', [], { limit: -1 }, { remaining: '5' }]],
+    ['headers', [7, ['a'], { a: 7 }, { a: [7] }, { a: 'x'.repeat(8193) }, many(65)]],
+    ['tokens', [-1, 0.5, '7']],
+  ])('refuses every bad %s, names it, and the slot stays held', async (field, values) => {
+    const slotId = await caller.hold();
+    for (const value of values) {
+      const { status, json } = await caller.release(slotId, { [field]: value });
+      expect(status, JSON.stringify(value)).toBe(400);
+      const [issue] = json['issues'] as { path: string }[];
+      expect(issue?.path.split('.')[0]).toBe(field);
+    }
+    expect(caller.inUse).toBe(1);
+  });
+
+  it.each([
+    { status: 100 },
+    { status: 599 },
+    { throttled: true, status: 429 },
+    { throttled: 3, retryAfterMs: 0.5 },
+    { rate: { limit: 0, remaining: 0, resetMs: 1.5, unknown: 1 } },
+    { rate: null, headers: null, tokens: null, status: null },
+    { headers: { 'Retry-After': ['1', '2'], 'RETRY-AFTER': '3' } },
+    { headers: many(64) },
+    ...['soon', '', '-5', 'NaN', '1e9', '120, 60', ' 30 ', '9'.repeat(400)].map((value) => ({
+      status: 429,
+      headers: { 'retry-after': value },
+    })),
+  ])('takes the report %j', async (report) => {
+    const slotId = await caller.hold();
+    expect((await caller.release(slotId, report)).text).toBe('{"released":true}');
+    expect(caller.inUse).toBe(0);
+    expect(door.broken).toEqual([]);
+    const { status, json } = await door.admin('GET', '/pools/a/status');
+    expect(status).toBe(200);
+    const pausedUntil = json['pausedUntil'];
+    if (pausedUntil !== null) expect(pausedUntil).toBeLessThan(door.clock.nowMs() + 400_000);
+  });
+
+  it('takes headers named as the members of every object', async () => {
+    const slotId = await caller.hold();
+    const body = '{"headers":{"__proto__":"x","constructor":"y","toString":["z"]}}';
+    expect((await caller.release(slotId, body)).status).toBe(200);
+  });
+});
+
+describe('the administration', () => {
+  it.each(Object.entries({ ...wrong, ...empty }))('refuses %s for a pool', async (_, body) => {
+    for (const [method, path] of [['POST', '/pools'], ['PATCH', '/pools/a']] as const) {
+      const authorization = `Bearer admin-token-of-the-tests-0123456789`;
+      const { status, json } = await door.call(method, `/admin/api${path}`, {
+        headers: { authorization },
+        body,
+      });
+      expect(status, method).toBe(400);
+      expect(json['error']).toBe('invalid_request');
+    }
+    expect((await door.admin('GET', '/pools')).json['pools']).toHaveLength(1);
+  });
+
+  it.each(['PATCH', 'POST'])(
+    'refuses by %s objects that are nested without end',
+    async (method) => {
+      const nested = '{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000);
+      const path = method === 'POST' ? '/pools' : '/pools/a';
+      const { status } = await door.admin(method, path, nested);
+      expect(status).toBe(400);
+    },
+  );
+});

@@ -1,0 +1,107 @@
+/**
+ * What callers are told by a server that drains, whose store fails, or that is itself at fault: the
+ * right refusal, no slot held for it, and nothing of the inside.
+ */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { StoreError } from '../../src/store/store.ts';
+import { TestStore } from '../support/test_store.ts';
+import { type Answer, type Caller, Door, fixed, pass, soon } from './door.ts';
+
+let door: Door;
+let caller: Caller;
+
+beforeEach(async () => {
+  door = await Door.open();
+  caller = await door.pool('a', fixed(2));
+});
+
+describe('a server that drains', () => {
+  it('refuses acquires and waiters with 503, and takes renewals and releases', async () => {
+    const slotId = await caller.hold({ slots: 2 });
+    const told = await caller.wait();
+    door.server.scheduler.drain();
+    await soon(door);
+    for (const answer of [told.answer as Answer, await caller.acquire()]) {
+      expect(answer.status).toBe(503);
+      expect(answer.json['error']).toBe('shutting_down');
+      expect(answer.headers.get('retry-after')).toBe('1');
+      expect(answer.headers.get('x-nthpool-request-id')).not.toBe(null);
+    }
+    expect((await caller.renew(slotId)).status).toBe(200);
+    expect((await caller.release(slotId)).text).toBe('{"released":true}');
+    expect((await door.call('GET', '/readyz')).status).toBe(503);
+    expect(caller.inUse).toBe(0);
+  });
+});
+
+describe('a store that fails', () => {
+  it('refuses grants with 503 and holds no slot; renew and release go on', async () => {
+    const store = new TestStore();
+    door = await Door.open({ store });
+    caller = await door.pool('a', fixed(2));
+    const slotId = await caller.hold();
+    store.trouble = 'failed';
+    for (let i = 0; i < 3; i++) {
+      const { status, json, headers } = await caller.acquire();
+      expect(status).toBe(503);
+      expect(json['error']).toBe('storage_unavailable');
+      expect(headers.get('retry-after')).toBe('1');
+    }
+    expect(caller.inUse).toBe(1);
+    expect((await caller.renew(slotId)).status).toBe(200);
+    const told = await caller.wait({ waitMs: 1000 });
+    expect((await caller.release(slotId)).text).toBe('{"released":true}');
+    await pass(door, 1000);
+    expect(told.answer?.status).toBe(503);
+    store.trouble = null;
+    await pass(door, 500);
+    expect((await caller.acquire()).status).toBe(200);
+    expect(caller.inUse).toBe(1);
+  });
+
+  it('refuses changes with 503 that tells nothing of the inside', async () => {
+    const store = new TestStore();
+    door = await Door.open({ store });
+    caller = await door.pool('a', fixed(2));
+    store.trouble = 'failed';
+    for (
+      const [method, path, body] of [
+        ['POST', '/pools', { name: 'b' }],
+        ['PATCH', '/pools/a', { concurrency: { limit: 9 } }],
+        ['DELETE', '/pools/a', undefined],
+        ['POST', '/pools/a/keys', { name: 'k' }],
+        ['POST', '/pools/a/pause', {}],
+      ] as const
+    ) {
+      const { status, text, json } = await door.admin(method, path, body);
+      expect(status, path).toBe(503);
+      expect(json['error']).toBe('storage_unavailable');
+      expect(text).not.toContain('The store is failed');
+    }
+    store.trouble = null;
+    expect((await door.admin('GET', '/pools')).json['pools']).toMatchObject([
+      { name: 'a', concurrency: { limit: 2 } },
+    ]);
+  });
+});
+
+describe('a fault of the server itself', () => {
+  it('answers 500 without stack, path or reason', async () => {
+    for (const error of [new Error('secret /home/x.ts:1'), new StoreError('failed', 'secret')]) {
+      const broken = await Door.open({
+        change: () => ({
+          describe: () => {
+            throw error;
+          },
+        }),
+      });
+      const { status, text } = await broken.admin('GET', '/version');
+      expect([500, 503]).toContain(status);
+      expect(text).not.toMatch(/secret|home|\bat\b .*:\d/);
+      expect(JSON.parse(text)).toEqual({
+        error: expect.any(String),
+        message: expect.any(String),
+      });
+    }
+  });
+});

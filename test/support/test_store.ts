@@ -1,0 +1,177 @@
+/**
+ * A store in memory for tests: it keeps every batch, and its writes can be held back or made to
+ * fail. What it keeps is there for the test to look at.
+ */
+import type { LogEntry } from '../../src/store/entry.ts';
+import type {
+  Batch,
+  GovernorRow,
+  KeyRow,
+  LeaseRow,
+  LogPage,
+  PoolRow,
+  Snapshot,
+  Store,
+} from '../../src/store/store.ts';
+import { StoreError } from '../../src/store/store.ts';
+
+export type Trouble = 'busy' | 'failed' | 'lost' | 'in doubt';
+
+export class TestStore implements Store {
+  /** Every batch that a commit was tried with. */
+  readonly tried: Batch[] = [];
+  readonly leases = new Map<string, LeaseRow>();
+  readonly pools = new Map<string, PoolRow>();
+  readonly keys = new Map<string, KeyRow>();
+  readonly uses = new Map<string, number>();
+  readonly governors = new Map<string, GovernorRow>();
+  readonly entries: LogEntry[] = [];
+  /** What was written other than batches, in its order. */
+  readonly written: string[] = [];
+  fence = 0;
+  trouble: Trouble | null = null;
+  #isHeld = false;
+  #held: (() => void)[] = [];
+
+  /** From now on no write ends. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /** Ends the writes that were held back, and holds none any more. */
+  letGo(): void {
+    this.#isHeld = false;
+    for (const go of this.#held.splice(0)) go();
+  }
+
+  open(): Promise<Snapshot> {
+    return Promise.resolve({
+      pools: [...this.pools.values()],
+      keys: [...this.keys.values()],
+      leases: [...this.leases.values()],
+      governors: [...this.governors.values()],
+      fence: this.fence,
+      attempt: 0,
+      isNew: this.pools.size === 0,
+    });
+  }
+
+  commit(batch: Batch): Promise<void> {
+    this.tried.push(batch);
+    return this.#write(() => {
+      for (const row of batch.leases) this.leases.set(row.slotId, row);
+      for (const slotId of batch.ended) this.leases.delete(slotId);
+      this.entries.push(...batch.entries);
+      this.fence = batch.fence;
+    });
+  }
+
+  savePool(row: PoolRow): Promise<void> {
+    return this.#write(() => {
+      this.written.push(`pool ${row.name}`);
+      this.pools.set(row.name, row);
+    });
+  }
+
+  removePool(name: string): Promise<void> {
+    return this.#write(() => {
+      this.written.push(`no pool ${name}`);
+      this.pools.delete(name);
+    });
+  }
+
+  saveKeys(rows: readonly KeyRow[]): Promise<void> {
+    return this.#write(() => {
+      for (const row of rows) this.keys.set(row.id, row);
+    });
+  }
+
+  removeKey(_pool: string, id: string): Promise<void> {
+    return this.#write(() => void this.keys.delete(id));
+  }
+
+  touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void> {
+    return this.#write(() => {
+      for (const [id, atMs] of usedAt) this.uses.set(id, atMs);
+    });
+  }
+
+  saveGovernors(rows: readonly GovernorRow[]): Promise<void> {
+    return this.#write(() => {
+      for (const row of rows) this.governors.set(row.pool, row);
+    });
+  }
+
+  async #write(apply: () => void): Promise<void> {
+    if (this.#isHeld) await new Promise<void>((go) => this.#held.push(go));
+    const { trouble } = this;
+    if (trouble === null || trouble === 'in doubt') apply();
+    if (trouble === null) return;
+    throw new StoreError(trouble === 'in doubt' ? 'failed' : trouble, `The store is ${trouble}.`);
+  }
+
+  fold(): Promise<void> {
+    this.written.push('fold');
+    return Promise.resolve();
+  }
+
+  saveSessions(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  removeSessions(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readSessions(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  saveHistory(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readHistory(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  readNonces(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  pruneNonces(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readChanges(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  readValue(): Promise<string | null> {
+    return Promise.resolve(null);
+  }
+
+  saveValue(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readLog(): Promise<LogPage> {
+    return Promise.resolve({ entries: this.entries.toReversed(), nextCursor: null });
+  }
+
+  pruneLog(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  loggedPools(): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+
+  probe(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
