@@ -65,6 +65,16 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await press('Make the pool');
     await page.getByRole('heading', { name: 'shop' }).waitFor();
     expect(await page.getByText('fixed by the operator').count()).toBe(1);
+    // So that nothing lapses while the pictures are taken.
+    const patched = await fetch(`${server.origin}/admin/api/pools/shop`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+      body: JSON.stringify({
+        lease: { termMs: 600_000, requestTimeoutMs: 600_000 },
+        queue: { timeoutMs: 300_000 },
+      }),
+    });
+    expect(patched.status).toBe(200);
   });
 
   it('makes a key that is shown once, with which a caller gets a slot', async () => {
@@ -87,7 +97,7 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     const row = page.getByRole('row', { name: /shop/ });
     expect(await row.locator('[data-field=inUse]').textContent()).toBe('1');
     await lock('acquire', { holder: '=2+5' });
-    void lock('acquire', { waitMs: 20_000, holder: 'third' });
+    void lock('acquire', { waitMs: 300_000, holder: 'third' });
     await row.getByText('waiting').waitFor();
     expect(await row.locator('[data-field=inUse]').textContent()).toBe('2');
     expect(await row.locator('[data-field=queued]').textContent()).toBe('1');
