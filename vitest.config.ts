@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** The time-out only ends a test that hangs: a machine that does other work must not fail one. */
 export default defineConfig({
+  oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
   test: {
     testTimeout: 30_000,
     include: ['test/**/*.test.ts'],

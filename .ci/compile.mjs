@@ -12,6 +12,15 @@ const output = join(root, 'dist', process.platform === 'win32' ? 'nthbouncer.exe
 const deno = process.env.DENO_BIN || join(root, 'node_modules', '.bin', 'deno');
 const tree = mkdtempSync(join(tmpdir(), 'nthbouncer-compile-'));
 
+// What src/http/assets.ts serves of packages.
+const ASSETS = [
+  'node_modules/htmx.org/dist/htmx.min.js',
+  'node_modules/uplot/dist/uPlot.iife.min.js',
+  'node_modules/uplot/dist/uPlot.min.css',
+  'node_modules/@picocss/pico/css/pico.min.css',
+  'node_modules/rapidoc/dist/rapidoc-min.js',
+];
+
 function run(command, args) {
   const { status, error } = spawnSync(command, args, { cwd: tree, stdio: 'inherit' });
   if (error || status !== 0) {
@@ -31,6 +40,15 @@ try {
   if (existsSync(join(addons, `linux-${process.arch}-gnu`))) {
     rmSync(join(addons, `linux-${process.arch}-musl`), { recursive: true, force: true });
   }
+  // Of the page's packages the few files that are served; the rest would be 30 MB.
+  const cleared = new Set();
+  for (const path of ASSETS) {
+    const name = path.split('/').slice(0, path.includes('/@') ? 3 : 2).join('/');
+    if (!cleared.has(name)) rmSync(join(tree, name), { recursive: true, force: true });
+    cleared.add(name);
+    cpSync(join(root, path), join(tree, path));
+    cpSync(join(root, name, 'package.json'), join(tree, name, 'package.json'));
+  }
   mkdirSync(join(root, 'dist'), { recursive: true });
   run(deno, [
     'compile',
@@ -45,6 +63,8 @@ try {
     '--allow-sys',
     '--allow-run',
     '--include=db/migrations',
+    '--include=src/admin/assets',
+    ...ASSETS.map((path) => `--include=${path}`),
     `--output=${output}`,
     'src/main.ts',
   ]);

@@ -85,6 +85,23 @@ export const governorChange = sqliteTable('governor_change', {
   evidence: text().notNull(),
 }, (table) => [index('governor_change_pool').on(table.pool, table.seq)]);
 
+/** Signed-in sessions of the admin page. */
+export const session = sqliteTable('session', {
+  /** Of the session's id, which its browser alone has. */
+  hash: text().primaryKey(),
+  createdAt: integer('created_at').notNull(),
+  usedAt: integer('used_at').notNull(),
+});
+
+/** What pools did, for charts: each span is a ring of so many cells, which are overwritten. */
+export const history = sqliteTable('history', {
+  span: text().notNull(),
+  cell: integer().notNull(),
+  at: integer().notNull(),
+  /** The points of all pools that did something, as JSON. */
+  points: text().notNull(),
+}, (table) => [primaryKey({ columns: [table.span, table.cell] })]);
+
 /** The leases that were live at the last fold; what came since is in the journal. */
 export const lease = sqliteTable('lease', {
   /** Of the table alone: growing numbers are appended and found quicker than slot ids. */

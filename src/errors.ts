@@ -27,6 +27,7 @@ export const ERRORS = {
     sentence: 'Only upgrades to WebSocket are passed through.',
   },
   upstream_unreachable: { status: 502, sentence: 'The upstream could not be reached.' },
+  too_many_viewers: { status: 503, sentence: 'Too many viewers watch events already.' },
   shutting_down: { status: 503, sentence: 'The server is shutting down.' },
   storage_unavailable: {
     status: 503,

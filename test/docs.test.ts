@@ -3,8 +3,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { configSchema } from '../src/cli/pool_file.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
+import { SOURCES } from '../src/http/metric_sources.ts';
 import { PoolSpec } from '../src/wire.ts';
 
 const readme = readFileSync('README.md', 'utf8');
@@ -36,6 +38,43 @@ describe('docs/errors.md', () => {
     const listed = Object.fromEntries(rows.map((row) => [row[1], Number(row[2])]));
     const wanted = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
     expect(listed).toEqual(Object.fromEntries(wanted));
+  });
+});
+
+describe('deploy/config.schema.json', () => {
+  it('is what the configuration file is checked by', () => {
+    const written = readFileSync('deploy/config.schema.json', 'utf8');
+    expect(JSON.parse(written), 'npm run schema writes it anew').toEqual(
+      JSON.parse(JSON.stringify(configSchema())),
+    );
+    const { pools: [{ keys, ...spec }] } = JSON.parse(readFileSync('deploy/pools.json', 'utf8'));
+    expect(keys).toHaveLength(1);
+    expect(PoolSpec.safeParse(spec).success).toBe(true);
+  });
+});
+
+describe('docs/metrics.md', () => {
+  it('lists every metric with its type, labels and help, and no other', () => {
+    const text = readFileSync('docs/metrics.md', 'utf8');
+    const rows = [...text.matchAll(/^\| `(\w+)` +\| (\w+) +\| (.*?) +\| (.*?) +\|$/gm)];
+    expect(rows.map((row) => row.slice(1, 5))).toEqual(
+      SOURCES.map(({ name, type, labels = [], help }) => [
+        name,
+        type,
+        labels.map((label) => `\`${label}\``).join(', ') || '–',
+        help,
+      ]),
+    );
+  });
+
+  it('goes with a dashboard and alerts that use no other metric', () => {
+    const names = new Set(SOURCES.map(({ name }) => name));
+    for (const file of ['deploy/grafana-dashboard.json', 'deploy/prometheus-alerts.yml']) {
+      const used = readFileSync(file, 'utf8').match(/\b(nthbouncer|process)_[a-z_]+/g) ?? [];
+      const base = used.map((name) => name.replace(/_(bucket|sum|count)$/, ''));
+      expect(base.filter((name) => !names.has(name)), file).toEqual([]);
+      expect(base.length, file).toBeGreaterThan(5);
+    }
   });
 });
 

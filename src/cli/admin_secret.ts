@@ -23,6 +23,12 @@ export function adminHashOfEnvironment(): string | null {
   return hashOf(token);
 }
 
+/** The hash of the token that opens the metrics alone, or null. */
+export function metricsHashOfEnvironment(): string | null {
+  const token = Deno.env.get('NTHBOUNCER_METRICS_TOKEN');
+  return token === undefined || token === '' ? null : hashOf(token);
+}
+
 /** The stored hash; makes, stores and tells a token where there is none. */
 export async function adminHashOfStore(store: Store, databaseUrl: string): Promise<string> {
   return await store.readValue(VALUE) ?? await resetAdminToken(store, databaseUrl);

@@ -26,10 +26,24 @@ const SecretSource = z.strictObject({
   file: z.string().min(1).optional(),
 }).refine(({ env, file }) => (env === undefined) !== (file === undefined));
 const PoolFile = z.strictObject({
+  /** For editors: the JSON Schema that the file follows. */
+  $schema: z.string().optional(),
   pools: z.array(
     z.looseObject({ keys: z.array(FileKey).max(CEILINGS.keysOfPool).default([]) }),
   ).max(CEILINGS.pools),
 });
+
+/** The JSON Schema of the file, for editors. */
+export function configSchema(): Readonly<Record<string, unknown>> {
+  const shape = z.strictObject({
+    ...PoolFile.shape,
+    pools: z.array(PoolSpec.extend({ keys: z.array(FileKey).default([]) })).max(10_000),
+  });
+  return {
+    title: 'nthbouncer --config',
+    ...z.toJSONSchema(shape, { io: 'input', unrepresentable: 'any' }),
+  };
+}
 
 export interface FilePool {
   readonly spec: PoolSpec;

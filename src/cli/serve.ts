@@ -6,6 +6,7 @@ import { makeApp, makePoolApp } from '../http/app.ts';
 import { Forwarding } from '../http/forwarding.ts';
 import { openAccess } from '../access/access.ts';
 import type { Vault } from '../access/vault.ts';
+import { Desk } from '../http/desk.ts';
 import type { Server } from '../http/server.ts';
 import type { ServeSettings } from '../config.ts';
 import { log, messageOf, startLog } from '../log.ts';
@@ -18,7 +19,11 @@ import { restoreStarts } from '../scheduler/restore_starts.ts';
 import type { SchedulerEvents } from '../scheduler/scheduler.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
 import { SCHEMA_VERSION, VERSION } from '../version.ts';
-import { adminHashOfEnvironment, adminHashOfStore } from './admin_secret.ts';
+import {
+  adminHashOfEnvironment,
+  adminHashOfStore,
+  metricsHashOfEnvironment,
+} from './admin_secret.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
@@ -113,6 +118,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   });
   const startedAtMs = clock.nowMs();
   const listeners: Listener[] = [];
+  const adminHash = parts.environmentHash ?? await adminHashOfStore(store, settings.db);
   const { trustedProxies, clientIpHeader } = settings;
   const access = openAccess({
     clock,
@@ -135,7 +141,8 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
       nowMs: () => clock.nowMs(),
       isOwn: (remote, local) => listeners.some((listener) => listener.isAt(remote, local)),
     }),
-    adminHash: parts.environmentHash ?? await adminHashOfStore(store, settings.db),
+    adminHash,
+    desk: new Desk({ scheduler, store, adminHash, metricsHash: metricsHashOfEnvironment() }),
     baseDomain: settings.baseDomain,
     describe: () => ({
       version: VERSION,
@@ -144,6 +151,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
       uptimeMs: clock.nowMs() - startedAtMs,
     }),
   };
+  await server.desk.start();
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
   listeners.push(new Listener(settings, makeApp(server)));
   for (const { pool, host, port } of settings.poolListen ?? []) {
@@ -173,6 +181,7 @@ async function stop(
   const { scheduler, store, deadlines, directory, governors } = parts.server;
   scheduler.drain();
   parts.housekeeping.stop();
+  await parts.server.desk.stop();
   const closed = Promise.all(parts.listeners.map((listener) => listener.close()));
   await Promise.race([closed, delay(settings.drainMs), stopSignal()]);
   deadlines.close();

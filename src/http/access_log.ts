@@ -2,6 +2,7 @@
  * The access log of a pool, newest first, in pages.
  */
 import type { Context } from 'hono';
+import type { LogEntry } from '../store/entry.ts';
 import { isLogCursor } from '../store/store.ts';
 import { LogParams } from '../wire.ts';
 import { entryOf, parsed } from './admin_body.ts';
@@ -28,6 +29,10 @@ async function showLog(context: Context, server: Server): Promise<Response> {
     ...(since === undefined ? {} : { since }),
     ...(until === undefined ? {} : { until }),
   });
-  const entries = page.entries.map(({ proxied, ...entry }) => ({ ...entry, ...proxied }));
-  return context.json({ entries, nextCursor: page.nextCursor });
+  return context.json({ entries: page.entries.map(shownEntry), nextCursor: page.nextCursor });
+}
+
+/** An entry as administrators see it. */
+export function shownEntry({ proxied, ...entry }: LogEntry): Readonly<Record<string, unknown>> {
+  return { ...entry, ...proxied };
 }

@@ -14,8 +14,11 @@ import { Hosts } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
 import type { Access } from './route.ts';
+import { goTo } from './page_answer.ts';
+import { PAGE_ROUTES } from './pages.ts';
 import { ROUTES } from './routes.ts';
 import type { Peer, Server } from './server.ts';
+import { sessionMayPass } from './session.ts';
 
 /** A header's colon, blank and line break. */
 const HEADER_OVERHEAD = 4;
@@ -87,10 +90,11 @@ interface Surroundings {
 function makeRouter(server: Server): Hono<Surroundings> {
   const router = new Hono<Surroundings>();
   const methods = new Map<string, string[]>();
-  for (const route of ROUTES) {
+  for (const route of [...ROUTES, ...PAGE_ROUTES]) {
     router.on(route.method, route.path, (context) => {
       const { raw } = context.req;
       if (mayPass(route.access, raw, server)) return route.answer(context, server);
+      if (route.access === 'page') return goTo(context, '/admin/sign-in');
       return refuseSlowly(server, context.env.peer, raw.headers);
     });
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);
@@ -116,11 +120,16 @@ function isHeadTooLarge({ url, headers }: Request): boolean {
 
 function mayPass(access: Access, request: Request, server: Server): boolean {
   if (access === 'open') return true;
-  const [scheme = '', token = '', ...more] = (request.headers.get('authorization') ?? '').split(
-    ' ',
-  );
+  const authorization = request.headers.get('authorization');
+  // A browser's cookie counts where nothing better was presented.
+  if (authorization === null) return sessionMayPass(request, server);
+  const [scheme = '', token = '', ...more] = authorization.split(' ');
   if (scheme.toLowerCase() !== 'bearer' || more.length > 0) return false;
-  return isSameSecretHash(hashOf(token), server.adminHash);
+  const hash = hashOf(token);
+  const { metricsHash } = server.desk;
+  const isMetrics = access === 'metrics' && metricsHash !== null &&
+    isSameSecretHash(hash, metricsHash);
+  return isMetrics || isSameSecretHash(hash, server.adminHash);
 }
 
 /** Guesses of the admin token are slowed as those of keys are. */

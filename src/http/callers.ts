@@ -48,7 +48,6 @@ const TOO_LARGE: Refusal = { kind: 'fail', code: 'payload_too_large', parts: {} 
 export class Callers {
   readonly #server: Server;
   readonly #nowhere: AccessLog;
-  #unknownPools = 0;
   #unknownToldAtMs = -Infinity;
 
   constructor(server: Server) {
@@ -129,11 +128,11 @@ export class Callers {
 
   /** Calls to unknown pools are counted, and told in one line a minute at the most. */
   #countUnknownPool(): void {
-    this.#unknownPools++;
+    const unknownPools = ++this.#server.scheduler.log.tally.unknownPools;
     const nowMs = this.#server.scheduler.clock.nowMs();
     if (nowMs - this.#unknownToldAtMs < UNKNOWN_POOL_LINE_MS) return;
     this.#unknownToldAtMs = nowMs;
-    log.warn('{count} calls to unknown pools so far', { count: this.#unknownPools });
+    log.warn('{count} calls to unknown pools so far', { count: unknownPools });
   }
 }
 

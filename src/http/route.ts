@@ -5,8 +5,12 @@
 import type { Context } from 'hono';
 import type { Server } from './server.ts';
 
-/** `open`: anybody. `admin`: whoever has the admin token. */
-export type Access = 'open' | 'admin';
+/**
+ * `open`: anybody. `admin`: whoever has the admin token, or a signed-in session of the page (its
+ * writes with its token too). `metrics`: the same, and whoever has the metrics token. `page`: the
+ * same as `admin`, and who is not signed in is sent to do so.
+ */
+export type Access = 'open' | 'admin' | 'metrics' | 'page';
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';

@@ -2,9 +2,12 @@
  * The table of all routes behind the lock door.
  */
 import { logRoutes } from './access_log.ts';
+import { eventRoutes } from './events.ts';
 import { governorRoutes } from './governor.ts';
 import { healthRoutes } from './health.ts';
 import { keyRoutes } from './keys.ts';
+import { metricRoutes } from './metrics.ts';
+import { documentRoutes } from './openapi.ts';
 import { poolRoutes } from './pools.ts';
 import type { Route } from './route.ts';
 import { statusRoutes } from './status.ts';
@@ -16,4 +19,7 @@ export const ROUTES: readonly Route[] = [
   ...statusRoutes,
   ...logRoutes,
   ...governorRoutes,
+  ...metricRoutes,
+  ...eventRoutes,
+  ...documentRoutes,
 ];

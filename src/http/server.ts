@@ -8,6 +8,7 @@ import type { Directory } from '../scheduler/directory.ts';
 import type { GovernorKeeper } from '../scheduler/governor_keeper.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Store } from '../store/store.ts';
+import type { Desk } from './desk.ts';
 import type { Forwarding } from './forwarding.ts';
 
 export interface Server {
@@ -21,6 +22,7 @@ export interface Server {
   readonly access: Access;
   /** Lower-case hex SHA-256 of the admin token. */
   readonly adminHash: string;
+  readonly desk: Desk;
   /** Every host one label below it is a pool's. */
   readonly baseDomain: string;
   /** Version, runtime, schema and uptime, as the administration shows them. */

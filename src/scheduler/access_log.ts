@@ -6,11 +6,12 @@
 import type { LogEntry } from '../store/entry.ts';
 import type { Clock } from './clock.ts';
 import type { Journal } from './journal.ts';
+import { Tally } from './tally.ts';
 
 const ROWS_PER_SECOND = 100;
 const SECOND_MS = 1000;
 
-interface Tally {
+interface Second {
   rows: number;
   /** The last entry that got no row of its own, and how many it stands for. */
   last: LogEntry | null;
@@ -18,9 +19,12 @@ interface Tally {
 }
 
 export class AccessLog {
+  readonly tally = new Tally();
+  /** Hears every row as it is written, for whoever watches. */
+  heard: (entry: LogEntry) => void = () => {};
   readonly #journal: Pick<Journal, 'log'>;
   readonly #clock: Clock;
-  #tallies = new Map<string, Tally>();
+  #seconds = new Map<string, Second>();
 
   constructor(journal: Pick<Journal, 'log'>, clock: Clock) {
     this.#journal = journal;
@@ -28,32 +32,34 @@ export class AccessLog {
   }
 
   grant(entry: LogEntry): void {
-    this.#journal.log(entry);
+    this.tally.note(entry);
+    this.#write(entry);
   }
 
   refuse(entry: LogEntry): void {
+    this.tally.note(entry);
     const name = `${entry.pool} ${entry.outcome}`;
-    let tally = this.#tallies.get(name);
-    if (tally === undefined) {
-      if (this.#tallies.size === 0) this.#clock.after(SECOND_MS, () => this.#summarise());
-      tally = { rows: 0, last: null, count: 0 };
-      this.#tallies.set(name, tally);
+    let second = this.#seconds.get(name);
+    if (second === undefined) {
+      if (this.#seconds.size === 0) this.#clock.after(SECOND_MS, () => this.#summarise());
+      second = { rows: 0, last: null, count: 0 };
+      this.#seconds.set(name, second);
     }
-    if (tally.rows < ROWS_PER_SECOND) {
-      tally.rows++;
-      this.#journal.log(entry);
+    if (second.rows < ROWS_PER_SECOND) {
+      second.rows++;
+      this.#write(entry);
     } else {
-      tally.last = entry;
-      tally.count++;
+      second.last = entry;
+      second.count++;
     }
   }
 
   #summarise(): void {
-    const tallies = this.#tallies;
-    this.#tallies = new Map();
-    for (const { last, count } of tallies.values()) {
+    const seconds = this.#seconds;
+    this.#seconds = new Map();
+    for (const { last, count } of seconds.values()) {
       if (last === null) continue;
-      this.#journal.log({
+      this.#write({
         ...last,
         keyId: null,
         address: null,
@@ -62,5 +68,10 @@ export class AccessLog {
         count,
       });
     }
+  }
+
+  #write(entry: LogEntry): void {
+    this.#journal.log(entry);
+    this.heard(entry);
   }
 }

@@ -9,6 +9,7 @@ import type { LogEntry } from '../store/entry.ts';
 import type { Batch, LeaseRow, NonceRow, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
 import type { Clock, Timer } from './clock.ts';
+import { Histogram } from './histogram.ts';
 import { rowOf } from './rows.ts';
 
 /** A flush waits for company until a pass of the event loop brings none, at most so long. */
@@ -18,6 +19,8 @@ const LINGER_MS = 200;
 /** How long a lock held by another process is waited out before the store counts as failing. */
 const BUSY_MS_MAX = 1000;
 const BUSY_RETRY_MS = 10;
+/** Upper bounds of the flush times that are counted, in ms. */
+const FLUSH_BOUNDS_MS = [0.5, 1, 2, 5, 10, 25, 50, 100, 250, 1_000];
 /** How often a failing store is tried again. */
 const PROBE_MS = 250;
 /** Entries that nobody waits for, kept while the store fails; beyond it the oldest go. */
@@ -37,6 +40,9 @@ interface Covered {
 }
 
 export class Journal {
+  /** How long flushes took that were durable, and how many were not. */
+  readonly flushes = new Histogram(FLUSH_BOUNDS_MS);
+  failures = 0;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #events: JournalEvents;
@@ -164,10 +170,13 @@ export class Journal {
     this.#nonces = [];
     this.#covered = [];
     this.#idle = [];
+    const sinceMs = this.#clock.preciseMs();
     const batch = this.#batch(dirty, entries);
     try {
       await this.#store.commit(nonces.length === 0 ? batch : { ...batch, nonces });
+      this.flushes.note(this.#clock.preciseMs() - sinceMs);
     } catch (error) {
+      this.failures++;
       // What came in meanwhile is newer than what the failed flush held.
       for (const [slotId, lease] of this.#dirty) dirty.set(slotId, lease);
       this.#dirty = dirty;

@@ -38,6 +38,7 @@ export class Teller {
     const at = lease.grantedAtMs + this.#clock.shiftMs;
     this.#log.grant(entryOf(granted, attempt, { pool: lease.pool, at }));
     if (await this.#journal.covers(lease)) return granted;
+    this.#log.tally.takeBack(lease.pool);
     const refused = { kind: 'refused', attempt: lease.attempt, gauge, queuedMs } as const;
     return this.refuse(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
   }

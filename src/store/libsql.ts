@@ -8,6 +8,7 @@ import { beatClaim, type Claim, readMarks, releaseClaim, takeClaim } from './cla
 import { Connection, storeError } from './libsql/connection.ts';
 import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
+import * as desk from './libsql/desk.ts';
 import { deleteLeases } from './libsql/fold.ts';
 import { Journal, readLeases } from './libsql/journal.ts';
 import { pruneStep, readLoggedPools, readLogPage } from './libsql/log.ts';
@@ -17,12 +18,14 @@ import {
   type Batch,
   type ChangeRow,
   type GovernorRow,
+  type HistoryRow,
   type KeyRow,
   type LogPage,
   type LogQuery,
   type NonceRow,
   type PoolRow,
   type Retention,
+  type SessionRow,
   type Snapshot,
   type Store,
   StoreError,
@@ -156,6 +159,26 @@ export class LibsqlStore implements Store {
 
   readChanges(pool: string, limit: number): Promise<readonly ChangeRow[]> {
     return readChanges(this.#connection, pool, limit);
+  }
+
+  saveSessions(sessions: readonly SessionRow[]): Promise<void> {
+    return desk.saveSessions(this.#connection, sessions);
+  }
+
+  removeSessions(hashes: readonly string[]): Promise<void> {
+    return desk.removeSessions(this.#connection, hashes);
+  }
+
+  readSessions(): Promise<SessionRow[]> {
+    return desk.readSessions(this.#connection);
+  }
+
+  saveHistory(points: readonly HistoryRow[]): Promise<void> {
+    return desk.saveHistory(this.#connection, points);
+  }
+
+  readHistory(): Promise<HistoryRow[]> {
+    return desk.readHistory(this.#connection);
   }
 
   async readNonces(): Promise<readonly NonceRow[]> {

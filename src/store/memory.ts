@@ -7,6 +7,7 @@ import {
   type Batch,
   type ChangeRow,
   type GovernorRow,
+  type HistoryRow,
   isLogCursor,
   type KeyRow,
   type LeaseRow,
@@ -15,6 +16,7 @@ import {
   type NonceRow,
   type PoolRow,
   type Retention,
+  type SessionRow,
   type Snapshot,
   type Store,
 } from './store.ts';
@@ -31,6 +33,8 @@ export class MemoryStore implements Store {
   readonly #values = new Map<string, string>();
   readonly #governors = new Map<string, string>();
   #changes: ChangeRow[] = [];
+  readonly #sessions = new Map<string, SessionRow>();
+  readonly #history = new Map<string, HistoryRow>();
   readonly #leases = new Map<string, LeaseRow>();
   /** By pool and nonce. */
   readonly #nonces = new Map<string, NonceRow>();
@@ -119,6 +123,29 @@ export class MemoryStore implements Store {
   readChanges(pool: string, limit: number): Promise<readonly ChangeRow[]> {
     const changes = this.#changes.filter((change) => change.pool === pool);
     return Promise.resolve(changes.reverse().slice(0, limit));
+  }
+
+  saveSessions(rows: readonly SessionRow[]): Promise<void> {
+    for (const row of rows) this.#sessions.set(row.hash, row);
+    return Promise.resolve();
+  }
+
+  removeSessions(hashes: readonly string[]): Promise<void> {
+    for (const hash of hashes) this.#sessions.delete(hash);
+    return Promise.resolve();
+  }
+
+  readSessions(): Promise<readonly SessionRow[]> {
+    return Promise.resolve([...this.#sessions.values()]);
+  }
+
+  saveHistory(rows: readonly HistoryRow[]): Promise<void> {
+    for (const row of rows) this.#history.set(`${row.span} ${row.cell}`, row);
+    return Promise.resolve();
+  }
+
+  readHistory(): Promise<readonly HistoryRow[]> {
+    return Promise.resolve([...this.#history.values()]);
   }
 
   readValue(name: string): Promise<string | null> {

@@ -84,6 +84,23 @@ export interface ChangeRow {
   readonly evidence: string;
 }
 
+/** A signed-in session of the admin page. */
+export interface SessionRow {
+  readonly hash: string;
+  readonly createdAt: number;
+  readonly usedAt: number;
+}
+
+/** What all pools did in one step of a chart's span. */
+export interface HistoryRow {
+  readonly span: string;
+  /** The step's place in its ring: a later step takes the place over. */
+  readonly cell: number;
+  readonly at: number;
+  /** JSON. */
+  readonly points: string;
+}
+
 /** All that a starting server needs. Leases whose pool is gone are not in it. */
 export interface Snapshot {
   readonly pools: readonly PoolRow[];
@@ -163,6 +180,11 @@ export interface Store {
   ): Promise<void>;
   /** A pool's newest changes first, at most `limit`. */
   readChanges(pool: string, limit: number): Promise<readonly ChangeRow[]>;
+  saveSessions(rows: readonly SessionRow[]): Promise<void>;
+  removeSessions(hashes: readonly string[]): Promise<void>;
+  readSessions(): Promise<readonly SessionRow[]>;
+  saveHistory(rows: readonly HistoryRow[]): Promise<void>;
+  readHistory(): Promise<readonly HistoryRow[]>;
   /** Small named values of the server itself, such as the hash of the admin token. */
   readValue(name: string): Promise<string | null>;
   saveValue(name: string, value: string): Promise<void>;

@@ -12,6 +12,7 @@ import { signedHeaders } from '../../src/access/signed_text.ts';
 import { Vault } from '../../src/access/vault.ts';
 import type { Fetch } from '../../src/http/app.ts';
 import { makeApp } from '../../src/http/app.ts';
+import { Desk } from '../../src/http/desk.ts';
 import type { Server } from '../../src/http/server.ts';
 import type { Clock, Timer } from '../../src/scheduler/clock.ts';
 import { Deadlines } from '../../src/scheduler/deadlines.ts';
@@ -127,6 +128,7 @@ export class World {
     const keepNonce = scheduler.journal.keepNonce.bind(scheduler.journal);
     const access = openAccess({ fetch: noNetwork, ...options, clock, keepNonce });
     access.nonces.restore(await store.readNonces());
+    const adminHash = hashOf(ADMIN_TOKEN);
     const server: Server = {
       forwarding: new Forwarding({
         dial: () => Promise.reject(new DialError('refused')),
@@ -138,7 +140,8 @@ export class World {
       governors: new GovernorKeeper(store, scheduler),
       store,
       deadlines: new Deadlines(clock),
-      adminHash: hashOf(ADMIN_TOKEN),
+      adminHash,
+      desk: new Desk({ scheduler, store, adminHash, metricsHash: null }),
       baseDomain,
       describe: () => ({}),
     };

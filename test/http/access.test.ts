@@ -57,6 +57,8 @@ describe('a route for administrators', () => {
         expectRefusal(answer);
       }
       expect((await door.admin('GET', '/pools')).text).toBe(before);
+      // Its answer has no end; desk.test.ts opens it.
+      if (path === '/admin/api/events') return;
       const authorization = `bEARER ${ADMIN_TOKEN}`;
       const passed = await door.call(method, targetOf(path), { headers: { authorization } });
       expect(passed.status).not.toBe(401);

@@ -8,6 +8,7 @@ import { openAccess } from '../../src/access/access.ts';
 import { hashOf } from '../../src/access/keys.ts';
 import { Vault } from '../../src/access/vault.ts';
 import { type Fetch, makeApp } from '../../src/http/app.ts';
+import { Desk } from '../../src/http/desk.ts';
 import type { Server } from '../../src/http/server.ts';
 import { Deadlines } from '../../src/scheduler/deadlines.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
@@ -76,6 +77,7 @@ export class Door {
       new Vault('master key of the tests 0123456789abcdef'),
     );
     directory.load(snapshot);
+    const adminHash = hashOf(ADMIN_TOKEN);
     const server: Server = {
       access: openAccess({
         clock,
@@ -92,7 +94,8 @@ export class Door {
       governors: new GovernorKeeper(store, scheduler),
       store,
       deadlines: new Deadlines(clock),
-      adminHash: hashOf(ADMIN_TOKEN),
+      adminHash,
+      desk: new Desk({ scheduler, store, adminHash, metricsHash: null }),
       baseDomain: 'localhost',
       describe: () => ({ version: '0.0.0', runtime: 'test', schema: 1, uptimeMs: 1 }),
     };

@@ -106,6 +106,26 @@ export class FaultyStore implements Store {
     return Promise.resolve();
   }
 
+  saveSessions(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  removeSessions(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readSessions(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  saveHistory(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readHistory(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
   readNonces(): Promise<never[]> {
     return Promise.resolve([]);
   }

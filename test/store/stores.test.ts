@@ -206,6 +206,21 @@ describe.each(makers)('%s store', (_, make) => {
     expect(await ids({ cursor: 'no cursor' })).toEqual([]);
   });
 
+  test('sessions and the rings of the history are kept, and overwritten in place', async () => {
+    const store = make()();
+    await store.open();
+    const session = { hash: 'h1', createdAt: T0, usedAt: T0 };
+    await store.saveSessions([session, { ...session, hash: 'h2' }]);
+    await store.saveSessions([{ ...session, usedAt: T0 + 5 }]);
+    await store.removeSessions(['h2', 'h3']);
+    expect(await store.readSessions()).toEqual([{ ...session, usedAt: T0 + 5 }]);
+    const row = { span: '5m', cell: 3, at: T0, points: '{}' };
+    await store.saveHistory([row, { ...row, cell: 4 }]);
+    await store.saveHistory([{ ...row, at: T0 + 9, points: '[]' }]);
+    const rows = [...await store.readHistory()].sort((a, b) => a.cell - b.cell);
+    expect(rows).toEqual([{ ...row, at: T0 + 9, points: '[]' }, { ...row, cell: 4 }]);
+  });
+
   test('the log of a deleted pool stays, and is pruned away', async () => {
     const store = make()();
     await store.open();

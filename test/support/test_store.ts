@@ -115,6 +115,26 @@ export class TestStore implements Store {
     return Promise.resolve();
   }
 
+  saveSessions(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  removeSessions(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readSessions(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
+  saveHistory(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  readHistory(): Promise<never[]> {
+    return Promise.resolve([]);
+  }
+
   readNonces(): Promise<never[]> {
     return Promise.resolve([]);
   }

@@ -1,0 +1,90 @@
+/**
+ * Signed-in sessions of the admin page. A session is a random id that its browser alone has; here
+ * and in the store is its hash, made with the admin token's, so that a new token ends all
+ * sessions. It ends after 12 h without use, and there are only so many.
+ */
+import { Buffer } from 'node:buffer';
+import type { SessionRow, Store } from '../store/store.ts';
+import { hashOf } from './keys.ts';
+
+const IDLE_MS_MAX = 12 * 3_600_000;
+const SESSIONS_MAX = 64;
+const BYTES = 32;
+
+type SessionStore = Pick<Store, 'readSessions' | 'saveSessions' | 'removeSessions'>;
+
+export class Sessions {
+  readonly #store: SessionStore;
+  readonly #adminHash: string;
+  readonly #byHash = new Map<string, SessionRow>();
+  readonly #used = new Set<string>();
+
+  constructor(store: SessionStore, adminHash: string) {
+    this.#store = store;
+    this.#adminHash = adminHash;
+  }
+
+  /** Takes over the sessions of the process before. */
+  async load(): Promise<void> {
+    for (const row of await this.#store.readSessions()) this.#byHash.set(row.hash, row);
+  }
+
+  /** Begins a session and returns its id; the longest unused one goes where there are too many. */
+  async open(epochMs: number): Promise<string> {
+    await this.#prune(epochMs);
+    const id = Buffer.from(crypto.getRandomValues(new Uint8Array(BYTES))).toString('base64url');
+    const row = { hash: this.#hashOf(id), createdAt: epochMs, usedAt: epochMs };
+    await this.#store.saveSessions([row]);
+    this.#byHash.set(row.hash, row);
+    return id;
+  }
+
+  /** Whether the id is of a live session; this counts as use. */
+  touch(id: string, epochMs: number): boolean {
+    const hash = this.#hashOf(id);
+    const row = this.#byHash.get(hash);
+    if (row === undefined || epochMs - row.usedAt >= IDLE_MS_MAX) return false;
+    this.#byHash.set(hash, { ...row, usedAt: epochMs });
+    this.#used.add(hash);
+    return true;
+  }
+
+  /** Whether the id is of a live session, without using it. */
+  isOpen(id: string, epochMs: number): boolean {
+    const row = this.#byHash.get(this.#hashOf(id));
+    return row !== undefined && epochMs - row.usedAt < IDLE_MS_MAX;
+  }
+
+  async close(id: string): Promise<void> {
+    const hash = this.#hashOf(id);
+    this.#byHash.delete(hash);
+    await this.#store.removeSessions([hash]);
+  }
+
+  /** What a write by this session must carry in a header: known to its pages alone. */
+  writeToken(id: string): string {
+    return hashOf(`write ${id}`);
+  }
+
+  /** Writes down when sessions were last used, and drops those that ended. */
+  async save(epochMs: number): Promise<void> {
+    const rows = [...this.#used].map((hash) => this.#byHash.get(hash))
+      .filter((row) => row !== undefined);
+    this.#used.clear();
+    await this.#store.saveSessions(rows);
+    await this.#prune(epochMs, 0);
+  }
+
+  async #prune(epochMs: number, room = 1): Promise<void> {
+    const rows = [...this.#byHash.values()].sort((a, b) => b.usedAt - a.usedAt);
+    const gone = rows.filter((row, at) =>
+      epochMs - row.usedAt >= IDLE_MS_MAX || at >= SESSIONS_MAX - room
+    );
+    for (const { hash } of gone) this.#byHash.delete(hash);
+    await this.#store.removeSessions(gone.map(({ hash }) => hash));
+  }
+
+  #hashOf(id: string): string {
+    return hashOf(`${this.#adminHash} ${id}`);
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The frame of every page, and the small pieces that pages share. Text goes in as JSX children
+ * alone, so that it is escaped.
+ */
+import type { Child } from 'hono/jsx';
+import type { Page } from './shapes.ts';
+
+const HTMX_CONFIG = '{"history":false,"defaultTimeout":30000}';
+
+export function Layout({ page, children }: { page: Page; children?: Child }) {
+  return (
+    <html lang='en'>
+      <head>
+        <meta charset='utf-8' />
+        <meta name='viewport' content='width=device-width, initial-scale=1' />
+        <meta name='color-scheme' content='light dark' />
+        <meta name='htmx-config' content={HTMX_CONFIG} />
+        <meta name='write-token' content={page.writeToken} />
+        <title>{`${page.title} · nthbouncer`}</title>
+        <link rel='icon' href='data:,' />
+        <link rel='stylesheet' href='/admin/assets/pico.css' />
+        <link rel='stylesheet' href='/admin/assets/uplot.css' />
+        <link rel='stylesheet' href='/admin/assets/admin.css' />
+        <script src='/admin/assets/htmx.js' defer></script>
+        <script src='/admin/assets/uplot.js' defer></script>
+        <script src='/admin/assets/admin.js' defer></script>
+      </head>
+      <body>
+        <a class='skip' href='#main'>Skip to the content</a>
+        <header class='container-fluid bar'>
+          <a href='/admin' class='brand'>nthbouncer</a>
+          {page.writeToken === '' ? null : (
+            <nav aria-label='Site'>
+              <a href='/admin'>Pools</a>
+              <a href='/docs'>API</a>
+              <button type='button' class='link' hx-post='/admin/sign-out'>Sign out</button>
+            </nav>
+          )}
+        </header>
+        <main id='main' class='container-fluid'>{children}</main>
+        <div id='live' class='visually-hidden' role='status'></div>
+      </body>
+    </html>
+  );
+}
+
+export function SignIn({ problem }: { problem: string | null }) {
+  return (
+    <Layout page={{ title: 'Sign in', writeToken: '' }}>
+      <article class='narrow'>
+        <h1>Sign in</h1>
+        <p>
+          With the admin token: it was shown at the first start, or is in the file{' '}
+          <code>admin-token</code> beside the database.
+        </p>
+        <form method='post' action='/admin/sign-in'>
+          <label>
+            Admin token
+            <input
+              type='password'
+              name='token'
+              required
+              autocomplete='current-password'
+              aria-invalid={problem === null ? undefined : 'true'}
+            />
+          </label>
+          {problem === null ? null : <p role='alert' class='problem'>{problem}</p>}
+          <button type='submit'>Sign in</button>
+        </form>
+      </article>
+    </Layout>
+  );
+}
+
+/** What an action that failed shows in its form. */
+export function Problem({ message }: { message: string }) {
+  return <span role='alert' class='problem'>{message}</span>;
+}
+
+export function Time({ ms }: { ms: unknown }) {
+  if (typeof ms !== 'number') return <>–</>;
+  const iso = new Date(ms).toISOString();
+  return <time datetime={iso}>{`${iso.slice(0, 19).replace('T', ' ')} UTC`}</time>;
+}
+
+/** A form whose answer is shown beside its button. */
+export function Action(
+  { to, label, kind = '', children }: {
+    to: string;
+    label: string;
+    kind?: string;
+    children?: Child;
+  },
+) {
+  return (
+    <form hx-post={to} hx-target='find .told' class='action'>
+      {children}
+      <div class='row'>
+        <button type='submit' class={kind}>{label}</button>
+        <output class='told' aria-live='polite'></output>
+      </div>
+    </form>
+  );
+}
+
+export function Sparkline({ values, max }: { values: readonly number[]; max: number }) {
+  const top = Math.max(1, max, ...values);
+  const points = values.map((value, index) =>
+    `${Math.round(index / Math.max(1, values.length - 1) * 100)},${
+      Math.round(22 - value / top * 20)
+    }`
+  );
+  return (
+    <svg class='spark' viewBox='0 0 100 24' preserveAspectRatio='none' aria-hidden='true'>
+      <polyline points={points.join(' ')} />
+    </svg>
+  );
+}
+
+export function Empty({ children }: { children?: Child }) {
+  return <p class='empty'>{children}</p>;
+}

@@ -1,0 +1,135 @@
+/**
+ * The shape of what is answered, as zod schemas, for the API document; tests hold real answers
+ * against them. Fields may be added to answers, so these name what a caller may rely on.
+ */
+import { z } from 'zod';
+import { PoolSpec } from './wire.ts';
+
+const count = z.number();
+const atMs = z.number().describe('epoch ms');
+const atMsOrNone = atMs.nullable();
+const name = z.string();
+const nameOrNone = z.string().nullable();
+
+export const FaultAnswer = z.object({
+  error: name.describe('a code of docs/errors.md'),
+  message: name,
+  reason: name.optional(),
+  retryAfterMs: count.optional(),
+  issues: z.array(z.object({ path: name, reason: name })).optional(),
+});
+
+export const GrantAnswer = z.object({
+  slotId: name,
+  leaseDeadline: atMs,
+  requestDeadline: atMs,
+  termMs: count,
+  renewIntervalMs: count,
+  fence: count.describe('grows with every grant of the server'),
+});
+export const RenewAnswer = z.object({ leaseDeadline: atMs });
+export const ReleaseAnswer = z.object({ released: z.boolean() });
+
+const Spec = z.toJSONSchema(PoolSpec, { io: 'input', unrepresentable: 'any' });
+export const PoolAnswer = z.looseObject({ name }).meta({ ...Spec, additionalProperties: true });
+export const PoolsAnswer = z.object({ pools: z.array(PoolAnswer) });
+
+const Key = { id: name, name, prefix: name, createdAt: atMs, expiresAt: atMsOrNone };
+export const KeyAnswer = z.object({ ...Key, key: name.describe('shown this once') });
+export const KeysAnswer = z.object({
+  keys: z.array(z.object({ ...Key, lastUsedAt: atMsOrNone })),
+});
+
+export const GovernorAnswer = z.object({
+  limit: count,
+  effectiveLimit: count,
+  rpm: count.nullable(),
+  tpm: count.nullable(),
+  source: z.enum(['operator', 'header', 'learned']),
+  reason: name,
+  since: atMsOrNone,
+  nextChangeAt: atMsOrNone,
+  ceiling: count.nullable(),
+  refusedLastHour: count,
+  pausedUntil: atMsOrNone,
+  paused: z.boolean(),
+});
+export const StatusAnswer = GovernorAnswer.extend({
+  inUse: count,
+  remaining: count,
+  queued: count,
+  oldestWaitMs: count,
+  oldestHeldMs: count,
+});
+export const ChangesAnswer = z.object({
+  events: z.array(z.object({
+    at: atMs,
+    what: name,
+    from: count.nullable(),
+    to: count.nullable(),
+    why: name,
+    evidence: name,
+  })),
+});
+
+const Held = { kind: z.enum(['lock', 'proxy']), slots: count, holder: nameOrNone };
+export const SlotsAnswer = z.object({
+  slots: z.array(z.object({
+    ...Held,
+    ref: name,
+    keyId: nameOrNone,
+    grantedAt: atMs,
+    ageMs: count,
+    renewals: count,
+    leaseDeadline: atMsOrNone,
+    requestDeadline: atMsOrNone,
+  })),
+});
+export const WaitersAnswer = z.object({
+  waiters: z.array(z.object({
+    ...Held,
+    id: name,
+    tokens: count,
+    keyId: nameOrNone,
+    since: atMs,
+    waitedMs: count,
+    until: atMs,
+  })),
+});
+
+export const LogAnswer = z.object({
+  entries: z.array(z.looseObject({
+    ...Held,
+    id: name,
+    at: atMs,
+    pool: name,
+    outcome: name,
+    status: count.nullable(),
+    reason: nameOrNone,
+    queuedMs: count,
+    keyId: nameOrNone,
+    address: nameOrNone,
+    count: count.optional(),
+  })),
+  nextCursor: nameOrNone,
+});
+
+const column = z.array(count);
+export const HistoryAnswer = z.object({
+  stepMs: count,
+  at: column,
+  inUse: column,
+  limit: z.array(count.nullable()),
+  queued: column,
+  granted: column,
+  refused: column,
+});
+
+export const PausedAnswer = z.object({
+  paused: z.boolean(),
+  untilMs: atMsOrNone.optional(),
+  reason: nameOrNone.optional(),
+});
+export const DrainedAnswer = z.object({ drained: z.boolean() });
+export const OkAnswer = z.object({ ok: z.boolean() });
+export const VersionAnswer = z.looseObject({ version: name, runtime: name, uptimeMs: count });

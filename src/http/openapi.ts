@@ -1,0 +1,125 @@
+/**
+ * The API document (OpenAPI 3.1), made of the rows and schemas once, and the page that shows it.
+ */
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { ApiPage } from '../admin/api_page.tsx';
+import { FaultAnswer } from '../answers.ts';
+import { VERSION } from '../version.ts';
+import type { Row } from './api_doc.ts';
+import { ROWS } from './api_doc.ts';
+import { pageAnswer } from './page_answer.ts';
+import type { Route } from './route.ts';
+
+export const documentRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/openapi.json',
+    access: 'open',
+    answer: (context) => context.json(apiDocument()),
+  },
+];
+
+export const referenceRoutes: readonly Route[] = [
+  { method: 'GET', path: '/docs', access: 'open', answer: showReference },
+];
+
+/** The reader brings styles of its own in many pieces. Scripts stay the page's own files. */
+const READER_STYLES = "style-src 'self' 'unsafe-inline'";
+
+async function showReference(context: Context): Promise<Response> {
+  const answer = await pageAnswer(context, ApiPage());
+  const policy = answer.headers.get('content-security-policy') ?? '';
+  answer.headers.set(
+    'content-security-policy',
+    policy.replace("style-src 'self'", READER_STYLES),
+  );
+  return answer;
+}
+
+type Json = Record<string, unknown>;
+
+let made: Json | null = null;
+
+export function apiDocument(): Json {
+  made ??= makeDocument();
+  return made;
+}
+
+function makeDocument(): Json {
+  const paths: Record<string, Json> = {};
+  for (const [route, row] of Object.entries(ROWS)) {
+    const [method = '', path = ''] = route.split(' ');
+    const operation = operationOf(row, path);
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'nthbouncer',
+      version: VERSION,
+      description: 'Slots, leases and queues for what an upstream API can take.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    paths,
+    components: {
+      schemas: { Fault: schemaOf(FaultAnswer) },
+      securitySchemes: {
+        poolKey: { type: 'apiKey', in: 'header', name: 'X-Nthpool-Key' },
+        adminToken: { type: 'http', scheme: 'bearer' },
+      },
+    },
+  };
+}
+
+function operationOf(row: Row, path: string): Json {
+  const { tag, about, body, query, status = 200, answer } = row;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const inQuery = path.endsWith('/history')
+    ? [{ name: 'span', in: 'query', schema: { enum: ['5m', '1h', '24h'] } }]
+    : parametersOf(query);
+  const isOpen = tag === 'server' && path !== '/metrics' && !path.startsWith('/admin');
+  const schema = body === undefined ? undefined : schemaOf(body);
+  return {
+    tags: [tag],
+    summary: about,
+    security: isOpen ? [] : [tag === 'locks' ? { poolKey: [] } : { adminToken: [] }],
+    parameters: [...inPath, ...inQuery],
+    ...(schema === undefined ? {} : {
+      requestBody: {
+        content: {
+          'application/json': { schema: row.isMerge ? { type: 'object' } : schema },
+        },
+      },
+    }),
+    responses: {
+      [status]: { description: about, ...contentOf(answer) },
+      default: {
+        description: 'A refusal: docs/errors.md lists the codes.',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Fault' } } },
+      },
+    },
+  };
+}
+
+function contentOf(answer: Row['answer']): Json {
+  if (answer === null) return {};
+  if (typeof answer === 'string') return { content: { [answer]: { schema: {} } } };
+  return { content: { 'application/json': { schema: schemaOf(answer) } } };
+}
+
+function parametersOf(query: z.ZodType | undefined): Json[] {
+  if (query === undefined) return [];
+  const { properties = {} } = schemaOf(query) as { properties?: Record<string, Json> };
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
+}
+
+function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return json;
+}

@@ -1,0 +1,117 @@
+/**
+ * What the page's forms do: each is a row that makes a call of the JSON API out of a form. What the
+ * API refuses is shown in the form; what it did shows on the page that follows.
+ */
+import type { Context } from 'hono';
+import { CEILINGS } from '../ceilings.ts';
+import { Problem } from '../admin/layout.tsx';
+import { FreshKey } from '../admin/settings.tsx';
+import type { Form } from './form.ts';
+import { formOf, jsonOfForm } from './form.ts';
+import type { Ask, Told } from './inside.ts';
+import { askApi } from './inside.ts';
+import { goTo, pieceAnswer } from './page_answer.ts';
+import type { Server } from './server.ts';
+import { epochMs } from './server.ts';
+
+const DAY_MS = 86_400_000;
+/** How long the page waits for a drain before it shows what is still held. */
+const DRAIN_SHOWN_MS = 300;
+
+interface Action {
+  /** Whether the pool's name must be typed. */
+  readonly isConfirmed?: boolean;
+  /** The page that follows, below the pool's; null: the list of pools. */
+  readonly next: string | null;
+  readonly ask: (form: Form, server: Server) => Ask;
+}
+
+const post = (path: string) => (form: Form): Ask => ({
+  method: 'POST',
+  path,
+  body: jsonOfForm(form),
+});
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  pause: { next: '', ask: post('/pause') },
+  resume: { next: '', ask: post('/resume') },
+  forget: { next: '', ask: post('/governor/forget') },
+  drain: { next: '', isConfirmed: true, ask: post('/drain') },
+  delete: { next: null, isConfirmed: true, ask: () => ({ method: 'DELETE', path: '' }) },
+  change: {
+    next: '',
+    ask: (form) => ({ method: 'PATCH', path: '', body: jsonOfForm(form) }),
+  },
+  'take-back': {
+    next: '/slots',
+    ask: (form) => ({ method: 'DELETE', path: `/slots/${part(form, 'ref')}` }),
+  },
+  'revoke-key': {
+    next: '/access',
+    ask: (form) => ({ method: 'DELETE', path: `/keys/${part(form, 'id')}` }),
+  },
+  'make-key': {
+    next: '/access',
+    ask: (form, server) => {
+      const days = Number(form.get('days') ?? 0);
+      const expiresAt = days > 0 ? epochMs(server) + days * DAY_MS : null;
+      return { method: 'POST', path: '/keys', body: { ...jsonOfForm(form), expiresAt } };
+    },
+  },
+};
+
+export async function makePool(context: Context, server: Server): Promise<Response> {
+  const body = jsonOfForm(await readForm(context));
+  const told = await askApi(server, { method: 'POST', path: '/pools', body });
+  if (!told.ok) return problem(context, told);
+  return goTo(context, `/admin/pools/${String(told.json['name'])}`);
+}
+
+export async function act(context: Context, server: Server): Promise<Response> {
+  const name = context.req.param('pool') ?? '';
+  const what = context.req.param('what') ?? '';
+  const action = Object.hasOwn(ACTIONS, what) ? ACTIONS[what] : undefined;
+  if (action === undefined) return pieceAnswer(context, Problem({ message: 'Unknown action.' }));
+  const form = await readForm(context);
+  if (action.isConfirmed && form.get('confirm') !== name) {
+    const message = 'The name that was typed is not the pool’s: nothing was done.';
+    return pieceAnswer(context, Problem({ message }));
+  }
+  let ask: Ask;
+  try {
+    ask = action.ask(form, server);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return pieceAnswer(context, Problem({ message: `This is no JSON: ${error.message}` }));
+  }
+  const path = `/pools/${encodeURIComponent(name)}${ask.path}`;
+  const told = await patiently(server, { ...ask, path }, what === 'drain');
+  if (!told.ok) return problem(context, told);
+  if (what === 'make-key') {
+    return pieceAnswer(context, FreshKey({ value: String(told.json['key']) }));
+  }
+  if (what === 'change') return pieceAnswer(context, 'Saved; it applies from now on.');
+  return goTo(context, action.next === null ? '/admin' : `/admin/pools/${name}${action.next}`);
+}
+
+/** Asks; a drain goes on when the page stops waiting for its end. */
+function patiently(server: Server, ask: Ask, isDrain: boolean): Promise<Told> {
+  if (!isDrain) return askApi(server, ask);
+  const gone = new AbortController();
+  server.scheduler.clock.after(DRAIN_SHOWN_MS, () => gone.abort());
+  return askApi(server, { ...ask, signal: gone.signal });
+}
+
+function problem(context: Context, { json }: Told): Response {
+  return pieceAnswer(context, Problem({ message: String(json['message']) }));
+}
+
+function part(form: Form, name: string): string {
+  return encodeURIComponent(form.get(name) ?? '');
+}
+
+async function readForm(context: Context): Promise<Form> {
+  const { raw } = context.req;
+  const length = Number(raw.headers.get('content-length') ?? 0);
+  return formOf(length > CEILINGS.adminBodyBytes ? '' : await raw.text());
+}

@@ -1,0 +1,114 @@
+/**
+ * The pages under /admin: each asks the JSON API for what it shows.
+ */
+import type { Context } from 'hono';
+import type { Child } from 'hono/jsx';
+import { LogPage, QueuePage, SlotsPage } from '../admin/tables.tsx';
+import type { PoolPage, Tab } from '../admin/pool.tsx';
+import { Overview } from '../admin/pool.tsx';
+import { PoolsPage } from '../admin/pools.tsx';
+import { AccessPage, SettingsPage } from '../admin/settings.tsx';
+import type { Json, Page } from '../admin/shapes.ts';
+import { entryOf } from './admin_body.ts';
+import { assetRoutes } from './assets.ts';
+import { Fault } from './fault.ts';
+import { referenceRoutes } from './openapi.ts';
+import { readApi } from './inside.ts';
+import { exportLog, logPath, ofKey } from './log_export.ts';
+import { act, makePool } from './page_actions.ts';
+import { pageAnswer } from './page_answer.ts';
+import { poolView } from './pool_view.ts';
+import type { Route } from './route.ts';
+import type { Server } from './server.ts';
+import { sessionOf } from './session.ts';
+import { showSignIn, signIn, signOut } from './sign_in.ts';
+
+const POOLS_SHOWN = 100;
+const LOG_ROWS = 100;
+const POOL = '/admin/pools/:pool';
+
+export const PAGE_ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/admin', access: 'page', answer: showPools },
+  { method: 'GET', path: '/admin/sign-in', access: 'open', answer: showSignIn },
+  { method: 'POST', path: '/admin/sign-in', access: 'open', answer: signIn },
+  { method: 'POST', path: '/admin/sign-out', access: 'page', answer: signOut },
+  { method: 'POST', path: '/admin/pools', access: 'page', answer: makePool },
+  { method: 'POST', path: `${POOL}/act/:what`, access: 'page', answer: act },
+  {
+    method: 'GET',
+    path: `${POOL}/log/:file{export\\.(?:csv|jsonl)}`,
+    access: 'page',
+    answer: exportLog,
+  },
+  { method: 'GET', path: POOL, access: 'page', answer: showPool('overview') },
+  { method: 'GET', path: `${POOL}/slots`, access: 'page', answer: showPool('slots') },
+  { method: 'GET', path: `${POOL}/queue`, access: 'page', answer: showPool('queue') },
+  { method: 'GET', path: `${POOL}/settings`, access: 'page', answer: showPool('settings') },
+  { method: 'GET', path: `${POOL}/access`, access: 'page', answer: showPool('access') },
+  { method: 'GET', path: `${POOL}/log`, access: 'page', answer: showPool('log') },
+  ...referenceRoutes,
+  ...assetRoutes,
+];
+
+function pageOf(context: Context, server: Server, title: string): Page {
+  const id = sessionOf(context.req.raw, server);
+  return { title, writeToken: id === null ? '' : server.desk.sessions.writeToken(id) };
+}
+
+function showPools(context: Context, server: Server): Promise<Response> {
+  const search = (context.req.query('search') ?? '').slice(0, 63);
+  const entries = server.directory.list();
+  const found = entries.filter(({ spec }) => spec.name.includes(search));
+  const rows = found.slice(0, POOLS_SHOWN).map((entry) => ({
+    ...poolView(entry, server),
+    recent: server.desk.history.read(entry.spec.name, '5m').inUse,
+  }));
+  const page = pageOf(context, server, 'Pools');
+  const total = entries.length;
+  return pageAnswer(context, PoolsPage({ page, rows, search, found: found.length, total }));
+}
+
+function showPool(tab: Tab) {
+  return async (context: Context, server: Server): Promise<Response> => {
+    const entry = entryOf(context, server);
+    const { name } = entry.spec;
+    const page = pageOf(context, server, `${name}: ${tab}`);
+    const frame = { page, view: poolView(entry, server), tab };
+    return pageAnswer(context, await TABS[tab](frame, context, server));
+  };
+}
+
+const read = (frame: PoolPage, server: Server, path: string) =>
+  readApi(server, `/pools/${frame.view.name}${path}`);
+
+type Show = (frame: PoolPage, context: Context, server: Server) => Promise<Child>;
+
+const TABS: Readonly<Record<Tab, Show>> = {
+  overview: async (frame, context, server) => {
+    const { events } = await read(frame, server, '/governor/events?limit=100');
+    const { origin } = new URL(context.req.url);
+    return Overview({ frame, changes: events as Json[], origin });
+  },
+  slots: async (frame, _, server) => {
+    const { slots } = await read(frame, server, '/slots');
+    return SlotsPage({ frame, rows: slots as Json[] });
+  },
+  queue: async (frame, _, server) => {
+    const { waiters } = await read(frame, server, '/waiters');
+    return QueuePage({ frame, rows: waiters as Json[] });
+  },
+  settings: async (frame, _, server) =>
+    SettingsPage({ frame, spec: await read(frame, server, '') }),
+  access: async (frame, _, server) => {
+    const { keys } = await read(frame, server, '/keys');
+    return AccessPage({ frame, spec: await read(frame, server, ''), keys: keys as Json[] });
+  },
+  log: async (frame, context, server) => {
+    const { outcome = '', keyId = '', minutes = '' } = context.req.query();
+    if (!/^\d{0,6}$/.test(minutes)) throw new Fault('invalid_request');
+    const { entries, nextCursor } = await readApi(server, logPath(context, server, LOG_ROWS));
+    const filter = { outcome, keyId, minutes };
+    const next = nextCursor as string | null;
+    return LogPage({ frame, rows: ofKey(context, entries), filter, next });
+  },
+};

@@ -1,0 +1,49 @@
+/**
+ * Signing in with the admin token, and out. A failure costs the address one of its five tries a
+ * minute; whether a token was near tells nothing.
+ */
+import type { Context } from 'hono';
+import { hashOf } from '../access/keys.ts';
+import { isSameSecretHash } from '../access/secret.ts';
+import { SignIn } from '../admin/layout.tsx';
+import { goTo, pageAnswer } from './page_answer.ts';
+import type { Peer, Server } from './server.ts';
+import { epochMs } from './server.ts';
+import { isOwnOrigin, sessionCookie, sessionOf } from './session.ts';
+
+const TOKEN_BYTES_MAX = 4096;
+
+export function showSignIn(context: Context): Promise<Response> {
+  return pageAnswer(context, SignIn({ problem: null }));
+}
+
+export async function signIn(context: Context, server: Server): Promise<Response> {
+  const { raw } = context.req;
+  const { failedLogins, sessions } = server.desk;
+  const nowMs = server.scheduler.clock.nowMs();
+  const { peer } = context.env as { readonly peer: Peer };
+  const address = server.access.addresses.read(peer, raw.headers).text ?? '';
+  const waitMs = failedLogins.waitMs(address, nowMs);
+  if (waitMs > 0) {
+    const problem = `Too many tries. Try again in ${Math.ceil(waitMs / 1000)} s.`;
+    return pageAnswer(context, SignIn({ problem }), 429);
+  }
+  const length = Number(raw.headers.get('content-length') ?? TOKEN_BYTES_MAX);
+  const text = length > TOKEN_BYTES_MAX ? '' : await raw.text();
+  const token = new URLSearchParams(text).get('token')?.trim() ?? '';
+  if (!isOwnOrigin(raw) || !isSameSecretHash(hashOf(token), server.adminHash)) {
+    failedLogins.note(address, nowMs);
+    return pageAnswer(context, SignIn({ problem: 'This is not the admin token.' }), 401);
+  }
+  const id = await sessions.open(epochMs(server));
+  context.header('set-cookie', sessionCookie(raw, id));
+  return goTo(context, '/admin');
+}
+
+export async function signOut(context: Context, server: Server): Promise<Response> {
+  const { raw } = context.req;
+  const id = sessionOf(raw, server);
+  if (id !== null) await server.desk.sessions.close(id);
+  context.header('set-cookie', sessionCookie(raw, null));
+  return goTo(context, '/admin/sign-in');
+}

@@ -1,0 +1,237 @@
+/**
+ * What each pool did lately, for charts: per span a ring of so many cells, so that a day of it
+ * takes as much room as a minute. A pool gets its rings when it first does something, and loses
+ * them when it has done nothing for a day; there is room for so many pools. Finished cells are
+ * stored, so that the charts survive a restart.
+ */
+import type { HistoryRow, Store } from '../store/store.ts';
+import { log, messageOf } from '../log.ts';
+import type { Timer } from './clock.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export const SPANS = {
+  '5m': { stepMs: 5_000, cells: 60 },
+  '1h': { stepMs: 60_000, cells: 60 },
+  '24h': { stepMs: 900_000, cells: 96 },
+} as const;
+
+export type Span = keyof typeof SPANS;
+
+const NAMES = Object.keys(SPANS) as Span[];
+const SAMPLE_MS = SPANS['5m'].stepMs;
+/** Finished cells are stored in one write for so many samples. */
+const SAMPLES_A_SAVE = 6;
+const POOLS_MAX = 2_000;
+
+/** One cell: most slots in use, the limit, most waiters, starts and refusals. */
+type Cell = [inUse: number, limit: number, queued: number, granted: number, refused: number];
+const EMPTY: Readonly<Cell> = [0, 0, 0, 0, 0];
+
+interface Ring {
+  readonly size: number;
+  /** The step that each cell is of; a cell of another step than asked for counts as empty. */
+  readonly steps: number[];
+  readonly cells: Cell[];
+}
+
+interface Rings extends Readonly<Record<Span, Ring>> {
+  granted: number;
+  refused: number;
+}
+
+/** A chart's columns, oldest first; `limit` is null where nothing was noted. */
+export interface Series {
+  readonly stepMs: number;
+  /** Epoch ms at which each step begins. */
+  readonly at: number[];
+  readonly inUse: number[];
+  readonly limit: (number | null)[];
+  readonly queued: number[];
+  readonly granted: number[];
+  readonly refused: number[];
+}
+
+export class History {
+  readonly #store: Pick<Store, 'readHistory' | 'saveHistory'>;
+  readonly #scheduler: Scheduler;
+  readonly #pools = new Map<string, Rings>();
+  readonly #unsaved = new Map<string, HistoryRow>();
+  readonly #current = new Map<Span, number>();
+  #samples = 0;
+  #timer: Timer | null = null;
+
+  constructor(store: Pick<Store, 'readHistory' | 'saveHistory'>, scheduler: Scheduler) {
+    this.#store = store;
+    this.#scheduler = scheduler;
+  }
+
+  async load(): Promise<void> {
+    for (const { span, at, points } of await this.#store.readHistory()) {
+      if (!isSpan(span)) continue;
+      const step = Math.floor(at / SPANS[span].stepMs);
+      for (const [name, cell] of Object.entries(JSON.parse(points) as Record<string, Cell>)) {
+        if (this.#scheduler.pools.has(name)) put(this.#ringsOf(name)?.[span], step, cell);
+      }
+    }
+  }
+
+  start(): void {
+    this.#timer = this.#scheduler.clock.after(SAMPLE_MS, () => {
+      this.sample();
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  /** Notes what every pool does now; called once a step of the shortest span. */
+  sample(): void {
+    const { pools, log: { tally } } = this.#scheduler;
+    const epochMs = this.#epochMs();
+    tally.keep(pools);
+    this.#finish(epochMs);
+    for (const pool of pools.values()) {
+      const { granted, refused } = tally.of(pool.name);
+      const known = this.#pools.get(pool.name);
+      const { inUse, queue: { length: queued } } = pool;
+      const starts = granted - (known?.granted ?? 0);
+      const refusals = refused - (known?.refused ?? 0);
+      if (inUse + queued + starts + refusals === 0) continue;
+      const rings = known ?? this.#ringsOf(pool.name);
+      if (rings === undefined) continue;
+      rings.granted = granted;
+      rings.refused = refused;
+      const cell: Cell = [inUse, pool.governor.limit, queued, starts, refusals];
+      for (const span of NAMES) add(rings[span], Math.floor(epochMs / SPANS[span].stepMs), cell);
+    }
+    this.#samples++;
+    if (this.#samples % SAMPLES_A_SAVE === 0) void this.save();
+  }
+
+  /** Stores what is finished and not yet stored; what fails is stored by the next call. */
+  async save(): Promise<void> {
+    const rows = [...this.#unsaved.values()];
+    if (rows.length === 0 || this.#scheduler.journal.isFailing) return;
+    this.#unsaved.clear();
+    try {
+      await this.#store.saveHistory(rows);
+    } catch (error) {
+      log.warn('the history was not stored: {reason}', { reason: messageOf(error) });
+    }
+  }
+
+  /** Stores all, what is under way too: the server stops. */
+  async close(): Promise<void> {
+    this.stop();
+    this.sample();
+    for (const [span, step] of this.#current) this.#keep(span, step);
+    await this.save();
+  }
+
+  read(pool: string, span: Span): Series {
+    const { stepMs, cells } = SPANS[span];
+    const ring = this.#pools.get(pool)?.[span];
+    const last = Math.floor(this.#epochMs() / stepMs);
+    const series: Series = {
+      stepMs,
+      at: [],
+      inUse: [],
+      limit: [],
+      queued: [],
+      granted: [],
+      refused: [],
+    };
+    for (let step = last - cells + 1; step <= last; step++) {
+      const [inUse, limit, queued, granted, refused] = cellOf(ring, step) ?? EMPTY;
+      series.at.push(step * stepMs);
+      series.inUse.push(inUse);
+      series.limit.push(limit === 0 ? null : limit);
+      series.queued.push(queued);
+      series.granted.push(granted);
+      series.refused.push(refused);
+    }
+    return series;
+  }
+
+  /** Hands over the cells whose step is over, and forgets pools that did nothing for a day. */
+  #finish(epochMs: number): void {
+    for (const span of NAMES) {
+      const step = Math.floor(epochMs / SPANS[span].stepMs);
+      const before = this.#current.get(span);
+      this.#current.set(span, step);
+      if (before !== undefined && before !== step) this.#keep(span, before);
+    }
+    const day = SPANS['24h'];
+    const oldest = Math.floor(epochMs / day.stepMs) - day.cells;
+    for (const [name, rings] of this.#pools) {
+      const isOld = rings['24h'].steps.every((step) => step <= oldest);
+      if (isOld || !this.#scheduler.pools.has(name)) this.#pools.delete(name);
+    }
+  }
+
+  #keep(span: Span, step: number): void {
+    const { stepMs, cells } = SPANS[span];
+    const points: Record<string, Cell> = {};
+    for (const [name, rings] of this.#pools) {
+      const cell = cellOf(rings[span], step);
+      if (cell !== undefined) points[name] = cell;
+    }
+    if (Object.keys(points).length === 0) return;
+    const cell = step % cells;
+    const row = { span, cell, at: step * stepMs, points: JSON.stringify(points) };
+    this.#unsaved.set(`${span} ${cell}`, row);
+  }
+
+  #ringsOf(name: string): Rings | undefined {
+    const known = this.#pools.get(name);
+    if (known !== undefined || this.#pools.size >= POOLS_MAX) return known;
+    const rings: Rings = {
+      '5m': makeRing(SPANS['5m'].cells),
+      '1h': makeRing(SPANS['1h'].cells),
+      '24h': makeRing(SPANS['24h'].cells),
+      granted: 0,
+      refused: 0,
+    };
+    this.#pools.set(name, rings);
+    return rings;
+  }
+
+  #epochMs(): number {
+    return this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
+  }
+}
+
+export function isSpan(text: string): text is Span {
+  return Object.hasOwn(SPANS, text);
+}
+
+function makeRing(size: number): Ring {
+  return { size, steps: new Array<number>(size).fill(-1), cells: [] };
+}
+
+function cellOf(ring: Ring | undefined, step: number): Cell | undefined {
+  if (ring === undefined) return undefined;
+  const at = step % ring.size;
+  return ring.steps[at] === step ? ring.cells[at] : undefined;
+}
+
+function put(ring: Ring | undefined, step: number, cell: Cell): void {
+  if (ring === undefined) return;
+  const at = step % ring.size;
+  // What is older than what stands there is not put in its place.
+  if ((ring.steps[at] ?? -1) > step) return;
+  ring.steps[at] = step;
+  ring.cells[at] = [...cell];
+}
+
+function add(ring: Ring, step: number, cell: Cell): void {
+  const known = cellOf(ring, step);
+  if (known === undefined) return put(ring, step, cell);
+  known[0] = Math.max(known[0], cell[0]);
+  known[1] = cell[1];
+  known[2] = Math.max(known[2], cell[2]);
+  known[3] += cell[3];
+  known[4] += cell[4];
+}

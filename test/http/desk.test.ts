@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { ADMIN_TOKEN, settle, T0, TestServer } from './support.ts';
+
+const HOUR_MS = 3_600_000;
+const ORIGIN = { origin: 'http://127.0.0.1:8787' };
+
+async function signedIn(test: TestServer) {
+  const id = await test.server.desk.sessions.open(test.clock.nowMs());
+  const cookie = `nthbouncer=${id}`;
+  const token = test.server.desk.sessions.writeToken(id);
+  return { id, cookie, write: { cookie, ...ORIGIN, 'x-nthbouncer-write-token': token } };
+}
+
+describe('a session', () => {
+  it('reads by its cookie, and writes with the origin and its token alone', async () => {
+    const test = await TestServer.start();
+    await test.makePool('p1');
+    const { cookie, write } = await signedIn(test);
+    expect((await test.call('/admin/api/pools', { headers: { cookie } })).status).toBe(200);
+    const pause = (headers: Record<string, string>) =>
+      test.call('/admin/api/pools/p1/pause', { method: 'POST', headers });
+    expect((await pause({ cookie })).status).toBe(401);
+    expect((await pause({ ...write, origin: 'http://evil.test' })).status).toBe(401);
+    expect((await pause({ ...write, 'x-nthbouncer-write-token': 'x' })).status).toBe(401);
+    expect((await pause({ ...write, authorization: 'Bearer x' })).status).toBe(401);
+    expect(test.server.directory.get('p1')?.pool.pause).toBeNull();
+    expect((await pause(write)).status).toBe(200);
+  });
+
+  it('ends after 12 h without use, survives a restart, and is stored hashed', async () => {
+    const test = await TestServer.start();
+    const { id, cookie } = await signedIn(test);
+    const ask = async (of: TestServer) =>
+      (await of.call('/admin/api/pools', { headers: { cookie } })).status;
+    await test.clock.advance(11 * HOUR_MS);
+    expect(await ask(test)).toBe(200);
+    await test.clock.advance(11 * HOUR_MS);
+    expect(await ask(test)).toBe(200);
+    expect(JSON.stringify(await test.store.readSessions())).not.toContain(id);
+    await test.server.desk.sessions.save(test.clock.nowMs());
+    const again = await TestServer.start(test.store);
+    await again.server.desk.sessions.load();
+    await again.clock.advance(33 * HOUR_MS);
+    expect(await ask(again)).toBe(200);
+    await again.clock.advance(12 * HOUR_MS);
+    expect(await ask(again)).toBe(401);
+  });
+
+  it('is not opened from an address that failed five times within a minute', async () => {
+    const test = await TestServer.start();
+    const signIn = async (token: string, address: string) => {
+      const body = new URLSearchParams({ token }).toString();
+      const headers = { ...ORIGIN, 'content-type': 'application/x-www-form-urlencoded' };
+      return (await test.call('/admin/sign-in', { method: 'POST', body, headers, address })).status;
+    };
+    for (let i = 0; i < 5; i++) expect(await signIn('wrong', '10.0.0.1')).toBe(401);
+    expect(await signIn(ADMIN_TOKEN, '10.0.0.1')).toBe(429);
+    expect(await signIn(ADMIN_TOKEN, '10.0.0.2')).toBe(303);
+    await test.clock.advance(60_000);
+    expect(await signIn(ADMIN_TOKEN, '10.0.0.1')).toBe(303);
+  });
+});
+
+describe('GET /admin/api/events', () => {
+  async function read(stream: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
+    const { value } = await stream.read();
+    return new TextDecoder().decode(value);
+  }
+
+  it('tells of changed pools once a second, and of log rows', async () => {
+    const test = await TestServer.start();
+    await test.makePool('p1');
+    await test.makePool('p2');
+    const answer = await test.admin('/admin/api/events');
+    const reader = answer.body!.getReader();
+    expect(await read(reader)).toContain('retry');
+    await test.clock.advance(1000);
+    expect(await read(reader)).toContain('"name":"p2"');
+    await test.acquire('p1');
+    await test.clock.advance(250);
+    const row = await read(reader);
+    expect(row).toContain('event: log');
+    expect(row).not.toContain('slotId');
+    await test.clock.advance(750);
+    const changed = await read(reader);
+    expect(changed).toContain('"name":"p1","limit":10,"effectiveLimit":10,"inUse":1');
+    expect(changed).not.toContain('p2');
+    await reader.cancel();
+    expect(test.server.desk.watch.viewers).toBe(0);
+  });
+
+  it('takes at most 32 viewers and 200 pools an event', async () => {
+    const test = await TestServer.start();
+    for (let i = 0; i < 250; i++) await test.makePool(`p${i}`);
+    const answers = [];
+    for (let i = 0; i < 32; i++) answers.push(await test.admin('/admin/api/events'));
+    expect((await test.admin('/admin/api/events')).status).toBe(503);
+    const reader = answers[0]!.body!.getReader();
+    await read(reader);
+    await test.clock.advance(1000);
+    expect((await read(reader)).match(/"name"/g)).toHaveLength(200);
+    await test.clock.advance(1000);
+    expect((await read(reader)).match(/"name"/g)).toHaveLength(50);
+    test.server.desk.watch.close();
+  });
+});
+
+describe('the history', () => {
+  it('has the points of each span, and survives a restart in bounded rows', async () => {
+    const test = await TestServer.start();
+    await test.makePool('p1', { concurrency: { limit: 2 } });
+    await test.server.desk.start();
+    await test.acquire('p1');
+    await test.acquire('p1');
+    await test.acquire('p1');
+    await test.clock.advance(26_000);
+    const last = async (of: TestServer, span: string, column: string) => {
+      const answer = await of.admin(`/admin/api/pools/p1/history?span=${span}`);
+      const series = await answer.json();
+      expect(series.at.length).toBe(series[column].length);
+      return series[column].slice(-6);
+    };
+    expect(await last(test, '5m', 'inUse')).toEqual([0, 2, 2, 2, 2, 2]);
+    expect((await last(test, '1h', 'granted')).at(-1)).toBe(2);
+    expect((await last(test, '24h', 'refused')).at(-1)).toBe(1);
+    await test.clock.advance(2 * HOUR_MS);
+    await test.server.desk.stop();
+    await settle();
+    expect((await test.store.readHistory()).length).toBeLessThanOrEqual(60 + 60 + 96);
+    const again = await TestServer.start(test.store);
+    await again.server.desk.history.load();
+    again.clock.shiftMs = test.clock.nowMs() - T0;
+    const answer = await again.admin('/admin/api/pools/p1/history?span=24h');
+    expect(Math.max(...(await answer.json()).inUse)).toBe(2);
+    const wrong = await again.admin('/admin/api/pools/p1/history?span=7d');
+    expect(wrong.status).toBe(400);
+  });
+});
