@@ -116,8 +116,40 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   await applyPoolFile(directory, parts.pools ?? [], clock.nowMs()).catch((error) => {
     throw usageOf(error);
   });
-  const startedAtMs = clock.nowMs();
   const listeners: Listener[] = [];
+  const server = await assemble(settings, { ...parts, scheduler, directory, governors, listeners });
+  await server.desk.start();
+  const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
+  listeners.push(new Listener(settings, makeApp(server)));
+  for (const { pool, host, port } of settings.poolListen ?? []) {
+    listeners.push(new Listener({ host, port }, makePoolApp(server, pool)));
+  }
+  const [origin = '', ...poolOrigins] = listeners.map((each) => each.open(parts.tls));
+  housekeeping.start();
+  warnOfOpenPools(directory, origin);
+  poolOrigins.forEach((each, at) => {
+    const entry = directory.get(settings.poolListen?.[at]?.pool ?? '');
+    warnOfOpenPools({ list: () => entry === undefined ? [] : [entry] }, each);
+  });
+  await dropPermissions();
+  // Whoever reads the line that it listens may send a signal at once.
+  onReload(settings, { directory, listeners, scheduler });
+  print(`nthbouncer listening on ${origin}`);
+  await first?.(origin);
+  await stopped;
+  await stop(settings, { server, housekeeping, listeners });
+}
+
+/** What the HTTP side stands on. */
+async function assemble(
+  settings: ServeSettings,
+  parts: Parts & Pick<Server, 'scheduler' | 'directory' | 'governors'> & {
+    readonly listeners: readonly Listener[];
+  },
+): Promise<Server> {
+  const { store, scheduler, directory, governors, listeners } = parts;
+  const { clock } = scheduler;
+  const startedAtMs = clock.nowMs();
   const adminHash = parts.environmentHash ?? await adminHashOfStore(store, settings.db);
   const { trustedProxies, clientIpHeader } = settings;
   const access = openAccess({
@@ -127,7 +159,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     clientIpHeader,
   });
   access.nonces.restore(await store.readNonces());
-  const server: Server = {
+  return {
     access,
     scheduler,
     directory,
@@ -151,26 +183,6 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
       uptimeMs: clock.nowMs() - startedAtMs,
     }),
   };
-  await server.desk.start();
-  const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
-  listeners.push(new Listener(settings, makeApp(server)));
-  for (const { pool, host, port } of settings.poolListen ?? []) {
-    listeners.push(new Listener({ host, port }, makePoolApp(server, pool)));
-  }
-  const [origin = '', ...poolOrigins] = listeners.map((each) => each.open(parts.tls));
-  housekeeping.start();
-  warnOfOpenPools(directory, origin);
-  poolOrigins.forEach((each, at) => {
-    const entry = directory.get(settings.poolListen?.[at]?.pool ?? '');
-    warnOfOpenPools({ list: () => entry === undefined ? [] : [entry] }, each);
-  });
-  await dropPermissions();
-  // Whoever reads the line that it listens may send a signal at once.
-  onReload(settings, { directory, listeners, scheduler });
-  print(`nthbouncer listening on ${origin}`);
-  await first?.(origin);
-  await stopped;
-  await stop(settings, { server, housekeeping, listeners });
 }
 
 /** Refuses who waits, lets what is under way end within the drain time, and makes all durable. */
