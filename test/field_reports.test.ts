@@ -43,7 +43,7 @@ describe('docs/field-reports.md', () => {
         const source = readFileSync(file, 'utf8');
         expect(quoted.some((text) => source.includes(text)), `${file}: ${name}`).toBe(true);
       }
-      const isTold = /^(comes with the (proxy|admin page)|by design )/.test(how);
+      const isTold = /^(comes with the admin page|by design )/.test(how);
       expect(named.length > 0 || isTold).toBe(true);
     },
   );
