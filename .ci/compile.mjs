@@ -21,8 +21,15 @@ const ASSETS = [
   'node_modules/rapidoc/dist/rapidoc-min.js',
 ];
 
+/** Every script that is embedded is parsed too, and a minified one nests deeper than 2 MB of stack. */
+const ENVIRONMENT = { ...process.env, RUST_MIN_STACK: String(256 * 1024 * 1024) };
+
 function run(command, args) {
-  const { status, error } = spawnSync(command, args, { cwd: tree, stdio: 'inherit' });
+  const { status, error } = spawnSync(command, args, {
+    cwd: tree,
+    env: ENVIRONMENT,
+    stdio: 'inherit',
+  });
   if (error || status !== 0) {
     console.error(`compile: ${command} ${args[0]}: ${error?.message ?? `exit ${status}`}`);
     rmSync(tree, { recursive: true, force: true });
