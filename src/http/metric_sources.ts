@@ -3,7 +3,7 @@
  * counted here. Labels come from pools that exist and from the error table alone, and only so many
  * pools have series of their own.
  */
-import { memoryUsage, resourceUsage } from 'node:process';
+import process from 'node:process';
 import type { Histogram } from '../scheduler/histogram.ts';
 import type { Server } from './server.ts';
 import type { PoolView } from './pool_view.ts';
@@ -187,15 +187,15 @@ export const SOURCES: readonly Source[] = [
     name: 'process_resident_memory_bytes',
     help: 'Memory of the process.',
     type: 'gauge',
-    read: () => one(memoryUsage().rss),
+    read: () => one(process.memoryUsage().rss),
   },
   {
     name: 'process_cpu_seconds_total',
     help: 'Processor time of the process.',
     type: 'counter',
     read: () => {
-      const { userCPUTime, systemCPUTime } = resourceUsage();
-      return one((userCPUTime + systemCPUTime) / 1e6);
+      const { user, system } = process.cpuUsage();
+      return one((user + system) / 1e6);
     },
   },
 ];
