@@ -2,6 +2,7 @@
  * What the server keeps for the people who run it, beside what its callers need: the sessions of
  * the page, its charts and live events, and measures of the process.
  */
+import { epochMsOf } from '../scheduler/clock.ts';
 import { FailedLogins } from '../access/failed_logins.ts';
 import { Sessions } from '../access/sessions.ts';
 import { History } from '../scheduler/history.ts';
@@ -65,6 +66,6 @@ export class Desk {
 
   async #saveSessions(): Promise<void> {
     const { clock } = this.#scheduler;
-    await this.sessions.save(clock.nowMs() + clock.shiftMs).catch(() => {});
+    await this.sessions.save(epochMsOf(clock)).catch(() => {});
   }
 }

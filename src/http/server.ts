@@ -1,6 +1,7 @@
 /**
  * What the HTTP side stands on: handed to every route by the composition root.
  */
+import { epochMsOf } from '../scheduler/clock.ts';
 import type { Access } from '../access/access.ts';
 import type { PeerSource } from '../access/peer_address.ts';
 import type { Deadlines } from '../scheduler/deadlines.ts';
@@ -39,5 +40,5 @@ export function instant({ scheduler: { clock } }: Server): { nowMs: number; shif
 
 /** Epoch ms on the wire. */
 export function epochMs({ scheduler }: Server): number {
-  return scheduler.clock.nowMs() + scheduler.clock.shiftMs;
+  return epochMsOf(scheduler.clock);
 }

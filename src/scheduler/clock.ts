@@ -68,3 +68,8 @@ export class SystemClock implements Clock {
 export function pause(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((done) => clock.after(delayMs, done));
 }
+
+/** Now on the wire: epoch ms. */
+export function epochMsOf(clock: Pick<Clock, 'nowMs' | 'shiftMs'>): number {
+  return clock.nowMs() + clock.shiftMs;
+}

@@ -3,6 +3,7 @@
  * written to the store first and applied when it is durable, one change at a time, so that what is
  * in force is never ahead of what a restart would find.
  */
+import { epochMsOf } from './clock.ts';
 import { KeyRing } from '../access/keys.ts';
 import { hasSecrets } from '../access/vault.ts';
 import type { Vault } from '../access/vault.ts';
@@ -195,7 +196,7 @@ export class Directory {
   }
 
   #epochMs(): number {
-    return this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
+    return epochMsOf(this.#scheduler.clock);
   }
 }
 

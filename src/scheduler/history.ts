@@ -4,6 +4,7 @@
  * them when it has done nothing for a day; there is room for so many pools. Finished cells are
  * stored, so that the charts survive a restart.
  */
+import { epochMsOf } from './clock.ts';
 import type { HistoryRow, Store } from '../store/store.ts';
 import { log, messageOf } from '../log.ts';
 import type { Timer } from './clock.ts';
@@ -199,7 +200,7 @@ export class History {
   }
 
   #epochMs(): number {
-    return this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
+    return epochMsOf(this.#scheduler.clock);
   }
 }
 

@@ -6,7 +6,7 @@ import { log, messageOf } from '../log.ts';
 import type { Retention, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
 import type { Timer } from './clock.ts';
-import { pause } from './clock.ts';
+import { epochMsOf, pause } from './clock.ts';
 import type { Directory } from './directory.ts';
 import type { GovernorKeeper } from './governor_keeper.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -103,6 +103,6 @@ export class Housekeeping {
   }
 
   #epochMs(): number {
-    return this.#scheduler.clock.nowMs() + this.#scheduler.clock.shiftMs;
+    return epochMsOf(this.#scheduler.clock);
   }
 }

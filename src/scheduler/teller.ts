@@ -2,6 +2,7 @@
  * Turns what the core answered into what a caller is told: each attempt gets its row in the access
  * log, and a grant is told only when its lease and its row are durable.
  */
+import { epochMsOf } from './clock.ts';
 import type { Gauge } from '../core/ask.ts';
 import type { Lease } from '../core/lease.ts';
 import type { AccessLog } from './access_log.ts';
@@ -56,6 +57,6 @@ export class Teller {
   }
 
   #epochMs(): number {
-    return this.#clock.nowMs() + this.#clock.shiftMs;
+    return epochMsOf(this.#clock);
   }
 }
