@@ -114,7 +114,7 @@ describe('imports', () => {
     ],
     [/^prom-client$/, /^src\/http\/metrics\.ts/],
     [/^jose$/, /^src\/access\//],
-    [/^(drizzle-orm|@libsql)/, /^src\/store\/libsql|^db\//],
+    [/^(drizzle-orm|@libsql|libsql$)/, /^src\/store\/libsql|^db\//],
     [/^commander$/, /^src\/(cli\/|main\.ts)/],
     [/^@logtape/, /^src\/log\.ts/],
     [/^(vitest|fast-check)/, /^$/],

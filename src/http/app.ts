@@ -67,7 +67,7 @@ function makeFetch(server: Server, answer: Answer): Fetch {
       const host = headers.get('host');
       const isTwofold = !hosts.isSound(authority) ||
         host !== null && !hosts.agree(authority, host) ||
-        headers.has('transfer-encoding') && headers.has('content-length');
+        headers.get('transfer-encoding') !== null && headers.get('content-length') !== null;
       if (isTwofold) return twofoldAnswer();
       return answer(request, peer, { pool: hosts.poolOf(authority), target: url.slice(pathAt) });
     } catch (error) {

@@ -3,7 +3,6 @@
  * src/store/libsql together and says in which order a database is opened and closed. It must not
  * touch a database before it knows that the database is sound, known and free.
  */
-import { statSync } from 'node:fs';
 import { beatClaim, type Claim, readMarks, releaseClaim, takeClaim } from './claim.ts';
 import { Connection, storeError } from './libsql/connection.ts';
 import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
@@ -31,8 +30,11 @@ import {
   StoreError,
 } from './store.ts';
 
-/** The write-ahead log is emptied into the main file when it is this large. */
-const WAL_BYTES = 4 * 1024 * 1024;
+/**
+ * When so much was folded the write-ahead log is emptied into the main file: some megabytes of log
+ * where calls are rare, a quarter of a second where they are not.
+ */
+const CHECKPOINT_WEIGHT = 1_000;
 
 export interface LibsqlOptions {
   /** `file:` with a path, or `libsql:`, `https:`, `http:`, `wss:`, `ws:`. */
@@ -74,7 +76,7 @@ export class LibsqlStore implements Store {
     const connection = new Connection({
       url: path === null ? url : urlOfPath(path),
       authToken,
-      isFile: path !== null,
+      path,
     });
     try {
       if (connection.isFile) {
@@ -118,11 +120,9 @@ export class LibsqlStore implements Store {
   }
 
   async fold(): Promise<void> {
+    this.#connection.checkFile();
     await this.#journal.fold();
-    const wal = this.#path === null
-      ? undefined
-      : statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
-    if (wal !== undefined && wal.size >= WAL_BYTES) await this.#checkpoint();
+    if (this.#journal.foldedWeight >= CHECKPOINT_WEIGHT) await this.#checkpoint();
   }
 
   savePool(row: PoolRow): Promise<void> {
@@ -221,15 +221,17 @@ export class LibsqlStore implements Store {
   }
 
   /**
-   * Empties the write-ahead log into the main file. The mark that follows is the new log's first
-   * page, by which a start knows whether log and main file belong together.
+   * Empties the write-ahead log into the main file. The log's file keeps its size, since a commit
+   * that lengthens it takes twice as long. The mark that follows is the new log's first page, by
+   * which a start knows whether log and main file belong together.
    */
   async #checkpoint(): Promise<void> {
     const connection = this.#connection;
     if (!connection.isFile) return;
-    const { rows } = await connection.execute('PRAGMA wal_checkpoint(TRUNCATE)', []);
+    const { rows } = await connection.execute('PRAGMA wal_checkpoint(RESTART)', []);
     // Where somebody reads from the log just now, a later fold tries again.
     if (rows[0]?.busy !== 0) return;
+    this.#journal.foldedWeight = 0;
     // This transaction itself is not in the main file, and has been counted by now.
     await connection.write(['UPDATE claim SET base = writes - 1']);
   }

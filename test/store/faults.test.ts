@@ -5,6 +5,7 @@ import {
   existsSync,
   readdirSync,
   readlinkSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,6 +18,26 @@ import { batch, crashCopy, entry, folder, lease, libsqlAt, opened, pool } from '
 const begin = (slotId: string) => batch({ leases: [lease(slotId)], entries: [entry(slotId)] });
 const slotIds = async (store: LibsqlStore) =>
   (await store.open()).leases.map(({ slotId }) => slotId).sort();
+
+describe('a database file that is moved while it is open', () => {
+  test('fails all writes from the next fold on, and goes on when it is back', async () => {
+    const path = join(folder(), 'a.db');
+    const store = await opened(path);
+    await store.commit(begin('s1'));
+    renameSync(path, `${path}.away`);
+    const moved = { name: 'StoreError', kind: 'failed' };
+    await expect(store.fold()).rejects.toMatchObject(moved);
+    await expect(store.commit(begin('never'))).rejects.toMatchObject(moved);
+    await expect(store.savePool(pool('b'))).rejects.toMatchObject(moved);
+    expect(existsSync(path), 'nothing was made in its place').toBe(false);
+    writeFileSync(path, 'another file');
+    await expect(store.commit(begin('never'))).rejects.toMatchObject(moved);
+    renameSync(`${path}.away`, path);
+    await store.commit(begin('s2'));
+    await store.close();
+    expect(await slotIds(libsqlAt(path))).toEqual(['s1', 's2']);
+  });
+});
 
 describe('while another connection holds the write lock', () => {
   const outside = async (path: string, use: (client: Client) => Promise<void>) => {

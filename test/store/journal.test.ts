@@ -25,7 +25,7 @@ class LossyConnection extends Connection {
 
 async function lossyJournal(path: string) {
   await (await opened(path)).close();
-  const connection = new LossyConnection({ url: `file:${path}`, isFile: true });
+  const connection = new LossyConnection({ url: `file:${path}`, path });
   const { rows } = await connection.execute('SELECT epoch FROM claim', []);
   connection.epoch = Number(rows[0]?.epoch);
   const marks = await readMarks(connection);

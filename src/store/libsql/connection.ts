@@ -4,9 +4,11 @@
  * connection. It must never hand out a connection on which a statement of the driver still stands
  * open: later writes on it would be answered before they are durable, and keep the write lock.
  */
+import { statSync } from 'node:fs';
 import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client';
 import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql';
 import { StoreError } from '../store.ts';
+import { Appender } from './appender.ts';
 
 /** The driver waits on the main thread, so it may hardly wait at all; callers try again. */
 const BUSY_WAIT_MS = 5;
@@ -14,26 +16,33 @@ const BUSY_WAIT_MS = 5;
 /** Checkpoints are made after a fold; this is SQLite's own, should there be no folds (16 MB). */
 const CHECKPOINT_PAGES = 4000;
 
+const PRAGMAS =
+  `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
+
 export interface ConnectionOptions {
   /** A URL that the client takes. */
   readonly url: string;
   readonly authToken?: string | undefined;
-  /** Whether it is a file here, with a write-ahead log that is ours to tend. */
-  readonly isFile: boolean;
+  /** Where it is a file here, with a write-ahead log that is ours to tend; else null. */
+  readonly path: string | null;
 }
 
 export class Connection {
   /** Builds statements, and runs them inside {@link run}. */
   readonly drizzle: LibSQLDatabase;
-  readonly isFile: boolean;
   /** The claim under which this process writes; 0 before it has one. */
   epoch = 0;
   readonly #client: Client;
+  readonly #path: string | null;
+  /** Made by the first append, and anew after the connection is. */
+  #appender: Appender | null = null;
+  /** Device and inode of the file, known from the first use on. */
+  #file = '';
   #tail: Promise<unknown> = Promise.resolve();
   #doubt: 'none' | 'statement' | 'connection' = 'connection';
 
   constructor(options: ConnectionOptions) {
-    this.isFile = options.isFile;
+    this.#path = options.path;
     const { url, authToken } = options;
     try {
       this.#client = createClient({
@@ -46,6 +55,10 @@ export class Connection {
       throw storeError(error);
     }
     this.drizzle = drizzle(this.#client);
+  }
+
+  get isFile(): boolean {
+    return this.#path !== null;
   }
 
   /** Runs the work when all earlier work has ended. The work alone uses {@link client}. */
@@ -64,8 +77,37 @@ export class Connection {
     return this.run((client) => client.batch([guard(this.epoch), ...statements], 'write'));
   }
 
+  /**
+   * Writes one row, and returns its number; null where the statement wrote none. Every call has the
+   * same SQL.
+   */
+  async append(sql: string, args: (string | number)[]): Promise<number | null> {
+    const { changes, rowId } = await this.run(async (client) => {
+      if (this.#path !== null) return this.#appenderOf(this.#path, sql).append(args);
+      const { rowsAffected, lastInsertRowid } = await client.execute({ sql, args });
+      return { changes: rowsAffected, rowId: Number(lastInsertRowid) };
+    });
+    return changes === 1 ? rowId : null;
+  }
+
+  /**
+   * Looks whether the file is still where it was; all further work fails until it is. SQLite goes
+   * on writing to a file that was moved or removed, and a start would find nothing of that.
+   */
+  checkFile(): void {
+    if (this.#path === null || fileAt(this.#path) === this.#file) return;
+    this.#doubt = 'connection';
+    throw new StoreError('failed', `The database ${this.#path} was moved, removed or replaced.`);
+  }
+
   close(): void {
+    this.#appender?.close();
     this.#client.close();
+  }
+
+  #appenderOf(path: string, sql: string): Appender {
+    const options = { path, sql, pragmas: PRAGMAS, busyWaitMs: BUSY_WAIT_MS };
+    return this.#appender ??= new Appender(options);
   }
 
   async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
@@ -87,17 +129,28 @@ export class Connection {
    * even when they fail, so this may be tried while a lock lasts and leaves nothing open.
    */
   async #recover(): Promise<void> {
-    if (this.#doubt === 'connection') await this.#client.reconnect();
-    this.#doubt = 'connection';
-    if (this.isFile) {
-      await this.#client.executeMultiple(
-        `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};`,
-      );
+    if (this.#path !== null && this.#file === '') this.#file = fileAt(this.#path);
+    this.checkFile();
+    if (this.#doubt === 'connection') {
+      this.#appender?.close();
+      this.#appender = null;
+      await this.#client.reconnect();
     }
+    this.#doubt = 'connection';
+    if (this.isFile) await this.#client.executeMultiple(PRAGMAS);
     // COMMIT fails where a statement stands open.
     const proof = this.epoch === 0 ? '' : beatSql(this.epoch);
     await this.#client.executeMultiple(`BEGIN IMMEDIATE; ${proof} COMMIT;`);
     this.#doubt = 'none';
+  }
+}
+
+function fileAt(path: string): string {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return 'none';
   }
 }
 

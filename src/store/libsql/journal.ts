@@ -3,7 +3,6 @@
  * segments. It owns the rule of when and what is folded. It must never fold in memory what the
  * database does not hold, nor report a batch as durable before its row is.
  */
-import type { Client } from '@libsql/client';
 import { readMarks } from '../claim.ts';
 import type { Batch, LeaseRow } from '../store.ts';
 import { batchOf, batchText, leaseOfText } from './batch_text.ts';
@@ -19,6 +18,8 @@ const REPLAY_ROWS = 500;
 const COMMIT_SQL = 'INSERT INTO journal (body) SELECT ?1 WHERE (SELECT epoch FROM claim) = ?2';
 
 export class Journal {
+  /** What was folded since somebody last set this to 0, in the unit of {@link FOLD_WEIGHT}. */
+  foldedWeight = 0;
   readonly #connection: Connection;
   readonly #stored: StoredLeases;
   #marks: Marks;
@@ -39,10 +40,9 @@ export class Journal {
   async commit(batch: Batch): Promise<void> {
     if (this.#backlog.weight > BACKLOG_WEIGHT_MAX) await this.fold();
     const args = [batchText(batch), this.#connection.epoch];
-    const work = (client: Client) => client.execute({ sql: COMMIT_SQL, args });
-    const { rowsAffected, lastInsertRowid } = await this.#connection.run(work);
-    if (rowsAffected !== 1) throw lostError();
-    this.#backlog.add(batch, Number(lastInsertRowid), this.#stored);
+    const seq = await this.#connection.append(COMMIT_SQL, args);
+    if (seq === null) throw lostError();
+    this.#backlog.add(batch, seq, this.#stored);
     // The commit is durable whatever becomes of this fold; the next one tells of its error.
     if (this.#backlog.weight >= FOLD_WEIGHT) this.fold().catch(() => {});
   }
@@ -99,6 +99,7 @@ export class Journal {
     }
     this.#isInDoubt = false;
     this.#begun = null;
+    this.foldedWeight += begun.backlog.weight;
     this.#marks = { folds: folds + 1, logged: logged + begun.backlog.entries.length };
   }
 }
