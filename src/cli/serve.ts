@@ -199,6 +199,7 @@ async function stop(
   deadlines.close();
   await directory.saveUses().catch(() => {});
   await governors.save().catch(() => {});
+  scheduler.log.summarise();
   await scheduler.journal.settled();
   scheduler.close();
   await store.close().catch((error) =>

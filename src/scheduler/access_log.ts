@@ -4,7 +4,7 @@
  * must cost the database a bounded amount.
  */
 import type { LogEntry } from '../store/entry.ts';
-import type { Clock } from './clock.ts';
+import type { Clock, Timer } from './clock.ts';
 import type { Journal } from './journal.ts';
 import { Tally } from './tally.ts';
 
@@ -25,6 +25,7 @@ export class AccessLog {
   readonly #journal: Pick<Journal, 'log'>;
   readonly #clock: Clock;
   #seconds = new Map<string, Second>();
+  #timer: Timer | null = null;
 
   constructor(journal: Pick<Journal, 'log'>, clock: Clock) {
     this.#journal = journal;
@@ -41,7 +42,7 @@ export class AccessLog {
     const name = `${entry.pool} ${entry.outcome}`;
     let second = this.#seconds.get(name);
     if (second === undefined) {
-      if (this.#seconds.size === 0) this.#clock.after(SECOND_MS, () => this.#summarise());
+      this.#timer ??= this.#clock.after(SECOND_MS, () => this.summarise());
       second = { rows: 0, last: null, count: 0 };
       this.#seconds.set(name, second);
     }
@@ -54,7 +55,10 @@ export class AccessLog {
     }
   }
 
-  #summarise(): void {
+  /** Writes the summary rows of the second so far; called for the last one before a stop. */
+  summarise(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
     const seconds = this.#seconds;
     this.#seconds = new Map();
     for (const { last, count } of seconds.values()) {

@@ -47,11 +47,11 @@ export class Housekeeping {
   }
 
   start(): void {
-    this.#every('fold', FOLD_MS, () => this.#store.fold());
     this.#every('wall clock', WALL_CLOCK_MS, () => this.#followWallClock());
-    this.#every('key uses', USES_MS, () => this.#directory.saveUses());
-    this.#every('governors', LEARNED_MS, () => this.#governors.save());
-    this.#every('pruning', PRUNE_MS, () => this.#prune());
+    this.#everyStored('fold', FOLD_MS, () => this.#store.fold());
+    this.#everyStored('key uses', USES_MS, () => this.#directory.saveUses());
+    this.#everyStored('governors', LEARNED_MS, () => this.#governors.save());
+    this.#everyStored('pruning', PRUNE_MS, () => this.#prune());
   }
 
   stop(): void {
@@ -59,12 +59,19 @@ export class Housekeeping {
     this.#timers.clear();
   }
 
+  /**
+   * Like {@link #every}, but not while the store fails: the journal tells of that, and asking the
+   * store for more would only add noise.
+   */
+  #everyStored(name: string, everyMs: number, work: () => void | Promise<unknown>): void {
+    this.#every(name, everyMs, () => this.#scheduler.journal.isFailing ? undefined : work());
+  }
+
   /** Runs `work` again and again, `everyMs` after it was done. What fails is tried again. */
   #every(name: string, everyMs: number, work: () => void | Promise<unknown>): void {
     const run = async () => {
       try {
-        // A failing store is told of by the journal; asking it for more would only add noise.
-        if (!this.#scheduler.journal.isFailing) await work();
+        await work();
       } catch (error) {
         const isBusy = error instanceof StoreError && error.kind === 'busy';
         if (!isBusy) log.warn('{name} failed: {reason}', { name, reason: messageOf(error) });

@@ -165,6 +165,7 @@ export class Scheduler {
     this.#isDraining = true;
     this.#bouncer.freeze();
     this.dismiss('shutting_down', () => true);
+    this.#empties.close();
   }
 
   /** Refuses with `code` all who wait and meet the condition. */
@@ -175,7 +176,7 @@ export class Scheduler {
     }
   }
 
-  /** Resolves when the pool holds no lease, or the signal says that nobody asks any more. */
+  /** Resolves when the pool holds no lease, nobody asks any more, or the server drains. */
   whenEmpty(pool: Pool, signal: AbortSignal): Promise<void> {
     return this.#empties.wait(pool, signal);
   }

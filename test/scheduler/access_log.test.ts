@@ -75,6 +75,14 @@ describe('AccessLog', () => {
     expect(clock.armed).toBe(0);
   });
 
+  it('writes the last summary when it is asked to, and leaves no timer', () => {
+    const { clock, rows, log } = table();
+    for (let each = 0; each < 103; each++) log.refuse(entry());
+    log.summarise();
+    expect(rows.map(({ count }) => count).slice(100)).toEqual([3]);
+    expect(clock.armed).toBe(0);
+  });
+
   it('writes every grant', () => {
     const { rows, log } = table();
     for (let each = 0; each < 500; each++) log.grant(entry({ outcome: 'granted', status: 200 }));

@@ -42,6 +42,18 @@ describe('Housekeeping', () => {
     expect(rig.store.written.filter((what) => what === 'fold').length).toBeLessThanOrEqual(5);
   });
 
+  it('follows the wall clock while the store fails too', async () => {
+    const { rig, housekeeping } = table();
+    housekeeping.start();
+    rig.store.trouble = 'failed';
+    rig.acquire();
+    await rig.clock.pass(1000);
+    expect(rig.scheduler.journal.isFailing).toBe(true);
+    rig.clock.jumpWall(-60_000);
+    await rig.clock.pass(1250);
+    expect(rig.clock.shiftMs).toBe(-60_000);
+  });
+
   it('stop leaves no timer', async () => {
     const { rig, housekeeping } = table();
     housekeeping.start();
