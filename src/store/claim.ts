@@ -29,11 +29,31 @@ export interface ClaimOptions {
   /** Whether a lock outside the database already proved that no other owner lives. */
   readonly isLocked: boolean;
   readonly sleep: (ms: number) => Promise<void>;
+  /** What {@link silentEpoch} told. */
+  readonly silentEpoch: number | null;
+}
+
+/**
+ * Watches the owner's beat, if the database has an owner, and returns the epoch of one that is
+ * silent. Asked before anything is written, a new schema above all: a living owner would break.
+ * @throws StoreError `owned` where the owner lives.
+ */
+export async function silentEpoch(
+  connection: Connection,
+  sleep: ClaimOptions['sleep'],
+): Promise<number | null> {
+  const { rows } = await connection.execute(
+    `SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'claim'`,
+    [],
+  );
+  const found = rows.length === 0 ? null : await findClaim(connection);
+  if (found === null || found.owner === null) return null;
+  return await watchBeat(connection, found, sleep);
 }
 
 /** @throws StoreError `owned` where another owner lives. */
 export async function takeClaim(connection: Connection, options: ClaimOptions): Promise<Claim> {
-  const { owner, isLocked, sleep } = options;
+  const { owner, isLocked, sleep, silentEpoch } = options;
   await connection.execute(
     `INSERT OR IGNORE INTO claim
        (id, epoch, origin, beat, fence, attempt, logged, folds, writes, base)
@@ -41,13 +61,8 @@ export async function takeClaim(connection: Connection, options: ClaimOptions): 
     [owner],
   );
   const found = await readClaim(connection);
-  if (!isLocked && found.owner !== null) {
-    for (let look = 0; look < LOOKS; look += 1) {
-      await sleep(BEAT_MS_MAX / LOOKS);
-      const now = await readClaim(connection);
-      if (now.owner === null) break;
-      if (now.beat !== found.beat || now.epoch !== found.epoch) throw ownedError();
-    }
+  if (!isLocked && found.owner !== null && found.epoch !== silentEpoch) {
+    await watchBeat(connection, found, sleep);
   }
   // Conditional on the epoch, so that of two starters that both waited only one takes it.
   const taken = await connection.execute(
@@ -59,6 +74,20 @@ export async function takeClaim(connection: Connection, options: ClaimOptions): 
   const { fence, attempt, logged, folds, epoch } = await readClaim(connection);
   if (epoch !== found.epoch + 1) throw ownedError();
   return { fence, attempt, logged, folds, epoch };
+}
+
+async function watchBeat(
+  connection: Connection,
+  found: ClaimRow,
+  sleep: ClaimOptions['sleep'],
+): Promise<number> {
+  for (let look = 0; look < LOOKS; look += 1) {
+    await sleep(BEAT_MS_MAX / LOOKS);
+    const now = await readClaim(connection);
+    if (now.owner === null) break;
+    if (now.beat !== found.beat || now.epoch !== found.epoch) throw ownedError();
+  }
+  return found.epoch;
 }
 
 /** Shows that the owner lives, by a small durable write. */
@@ -82,10 +111,16 @@ export async function readMarks(connection: Connection): Promise<Claim> {
   return claim;
 }
 
-async function readClaim(connection: Connection): Promise<Claim & ClaimRow> {
+async function readClaim(connection: Connection): Promise<ClaimRow> {
+  const found = await findClaim(connection);
+  if (found === null) throw new StoreError('failed', 'The database has lost its claim row.');
+  return found;
+}
+
+async function findClaim(connection: Connection): Promise<ClaimRow | null> {
   const { rows } = await connection.execute('SELECT * FROM claim', []);
   const row = rows[0];
-  if (row === undefined) throw new StoreError('failed', 'The database has lost its claim row.');
+  if (row === undefined) return null;
   return {
     epoch: Number(row.epoch),
     owner: row.owner === null ? null : String(row.owner),
@@ -97,7 +132,7 @@ async function readClaim(connection: Connection): Promise<Claim & ClaimRow> {
   };
 }
 
-interface ClaimRow {
+interface ClaimRow extends Claim {
   readonly owner: string | null;
   readonly beat: number;
 }

@@ -3,7 +3,7 @@
  * src/store/libsql together and says in which order a database is opened and closed. It must not
  * touch a database before it knows that the database is sound, known and free.
  */
-import { beatClaim, type Claim, readMarks, releaseClaim, takeClaim } from './claim.ts';
+import { beatClaim, type Claim, readMarks, releaseClaim, silentEpoch, takeClaim } from './claim.ts';
 import { Connection, storeError } from './libsql/connection.ts';
 import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
@@ -82,8 +82,9 @@ export class LibsqlStore implements Store {
       if (connection.isFile) {
         await connection.run((client) => client.executeMultiple('PRAGMA journal_mode = WAL'));
       }
+      const silent = isLocked ? null : await silentEpoch(connection, sleep);
       const isNew = await migrateSchema(connection, path ?? url);
-      const claim = await takeClaim(connection, { owner, isLocked, sleep });
+      const claim = await takeClaim(connection, { owner, isLocked, sleep, silentEpoch: silent });
       connection.epoch = claim.epoch;
       return await this.#recover(connection, claim, isNew);
     } catch (error) {

@@ -203,6 +203,24 @@ describe('the claim without a lock', () => {
     await expect(owner.probe()).resolves.toBeUndefined();
   });
 
+  test('of a living owner keeps a second start from changing the schema', async () => {
+    const path = join(folder(), 'a.db');
+    const owner = at(path, 'o1', never);
+    await owner.open();
+    const client = createClient({ url: `file:${path}` });
+    // As if the second start were of a newer version: the last migration is missing.
+    await client.execute(
+      'DELETE FROM __drizzle_migrations WHERE id = (SELECT max(id) FROM __drizzle_migrations)',
+    );
+    const hashes = async () =>
+      (await client.execute('SELECT hash FROM __drizzle_migrations')).rows.length;
+    const before = await hashes();
+    const second = at(path, 'o2', () => owner.probe());
+    await expect(second.open()).rejects.toMatchObject({ kind: 'owned' });
+    expect(await hashes()).toBe(before);
+    client.close();
+  });
+
   test('is taken from an owner that is silent, and at once after a clean end', async () => {
     const path = join(folder(), 'a.db');
     const silent = at(path, 'o1', never);
