@@ -137,8 +137,9 @@ function refuseSlowly(server: Server, peer: Peer, headers: Headers): Promise<Res
   const { access, scheduler: { clock } } = server;
   const address = access.addresses.read(peer, headers).text;
   const delayMs = access.slowdown.delayMs(address, clock.nowMs());
-  if (delayMs === 0) return faultAnswer('unauthorized');
-  return new Promise((told) => clock.after(delayMs, () => told(faultAnswer('unauthorized'))));
+  const answer = () => faultAnswer('unauthorized', { message: 'The admin token is wanted.' });
+  if (delayMs === 0) return answer();
+  return new Promise((told) => clock.after(delayMs, () => told(answer())));
 }
 
 function answerError(error: unknown): Response {
