@@ -3,8 +3,9 @@
  * or find it locked. When its process is killed, each write under way has reached the disk or not;
  * none reaches it afterwards.
  */
-import type { Batch, GovernorRow, PoolRow, Snapshot, Store } from '../../src/store/store.ts';
+import type { Batch, GovernorRow, PoolRow, Snapshot } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store.ts';
+import { EmptyStore } from '../support/empty_store.ts';
 import type { Disk } from './disk.ts';
 import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
@@ -15,7 +16,7 @@ interface Write {
   isOnDisk: boolean;
 }
 
-export class FaultyStore implements Store {
+export class FaultyStore extends EmptyStore {
   readonly #disk: Disk;
   readonly #machine: Machine;
   readonly #weather: Weather;
@@ -25,6 +26,7 @@ export class FaultyStore implements Store {
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(disk: Disk, machine: Machine, weather: Weather) {
+    super();
     this.#disk = disk;
     this.#machine = machine;
     this.#weather = weather;
@@ -38,23 +40,23 @@ export class FaultyStore implements Store {
     }
   }
 
-  open(): Promise<Snapshot> {
+  override open(): Promise<Snapshot> {
     return Promise.resolve(this.#disk.snapshot());
   }
 
-  commit(batch: Batch): Promise<void> {
+  override commit(batch: Batch): Promise<void> {
     return this.#write(() => this.#disk.commit(batch));
   }
 
-  savePool(row: PoolRow): Promise<void> {
+  override savePool(row: PoolRow): Promise<void> {
     return this.#write(() => this.#disk.savePool(row));
   }
 
-  removePool(name: string): Promise<void> {
+  override removePool(name: string): Promise<void> {
     return this.#write(() => this.#disk.removePool(name));
   }
 
-  saveGovernors(rows: readonly GovernorRow[]): Promise<void> {
+  override saveGovernors(rows: readonly GovernorRow[]): Promise<void> {
     return this.#write(() => this.#disk.saveGovernors(rows));
   }
 
@@ -86,83 +88,5 @@ export class FaultyStore implements Store {
     this.#machine.after(delayMs, () => {
       if (!this.#isDead) call();
     });
-  }
-
-  // What follows is not part of what is simulated.
-
-  fold(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  saveKeys(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  removeKey(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  touchKeys(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  saveSessions(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  removeSessions(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  readSessions(): Promise<never[]> {
-    return Promise.resolve([]);
-  }
-
-  saveHistory(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  readHistory(): Promise<never[]> {
-    return Promise.resolve([]);
-  }
-
-  readNonces(): Promise<never[]> {
-    return Promise.resolve([]);
-  }
-
-  pruneNonces(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  readChanges(): Promise<never[]> {
-    return Promise.resolve([]);
-  }
-
-  readValue(): Promise<string | null> {
-    return Promise.resolve(null);
-  }
-
-  saveValue(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  readLog(): ReturnType<Store['readLog']> {
-    return Promise.resolve({ entries: [], nextCursor: null });
-  }
-
-  pruneLog(): Promise<boolean> {
-    return Promise.resolve(false);
-  }
-
-  loggedPools(): Promise<readonly string[]> {
-    return Promise.resolve([]);
-  }
-
-  probe(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
   }
 }

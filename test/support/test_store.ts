@@ -11,13 +11,13 @@ import type {
   LogPage,
   PoolRow,
   Snapshot,
-  Store,
 } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store.ts';
+import { EmptyStore } from './empty_store.ts';
 
 export type Trouble = 'busy' | 'failed' | 'lost' | 'in doubt';
 
-export class TestStore implements Store {
+export class TestStore extends EmptyStore {
   /** Every batch that a commit was tried with. */
   readonly tried: Batch[] = [];
   readonly leases = new Map<string, LeaseRow>();
@@ -44,7 +44,7 @@ export class TestStore implements Store {
     for (const go of this.#held.splice(0)) go();
   }
 
-  open(): Promise<Snapshot> {
+  override open(): Promise<Snapshot> {
     return Promise.resolve({
       pools: [...this.pools.values()],
       keys: [...this.keys.values()],
@@ -56,7 +56,7 @@ export class TestStore implements Store {
     });
   }
 
-  commit(batch: Batch): Promise<void> {
+  override commit(batch: Batch): Promise<void> {
     this.tried.push(batch);
     return this.#write(() => {
       for (const row of batch.leases) this.leases.set(row.slotId, row);
@@ -66,37 +66,37 @@ export class TestStore implements Store {
     });
   }
 
-  savePool(row: PoolRow): Promise<void> {
+  override savePool(row: PoolRow): Promise<void> {
     return this.#write(() => {
       this.written.push(`pool ${row.name}`);
       this.pools.set(row.name, row);
     });
   }
 
-  removePool(name: string): Promise<void> {
+  override removePool(name: string): Promise<void> {
     return this.#write(() => {
       this.written.push(`no pool ${name}`);
       this.pools.delete(name);
     });
   }
 
-  saveKeys(rows: readonly KeyRow[]): Promise<void> {
+  override saveKeys(rows: readonly KeyRow[]): Promise<void> {
     return this.#write(() => {
       for (const row of rows) this.keys.set(row.id, row);
     });
   }
 
-  removeKey(_pool: string, id: string): Promise<void> {
+  override removeKey(_pool: string, id: string): Promise<void> {
     return this.#write(() => void this.keys.delete(id));
   }
 
-  touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void> {
+  override touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void> {
     return this.#write(() => {
       for (const [id, atMs] of usedAt) this.uses.set(id, atMs);
     });
   }
 
-  saveGovernors(rows: readonly GovernorRow[]): Promise<void> {
+  override saveGovernors(rows: readonly GovernorRow[]): Promise<void> {
     return this.#write(() => {
       for (const row of rows) this.governors.set(row.pool, row);
     });
@@ -110,68 +110,12 @@ export class TestStore implements Store {
     throw new StoreError(trouble === 'in doubt' ? 'failed' : trouble, `The store is ${trouble}.`);
   }
 
-  fold(): Promise<void> {
+  override fold(): Promise<void> {
     this.written.push('fold');
     return Promise.resolve();
   }
 
-  saveSessions(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  removeSessions(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  readSessions(): Promise<never[]> {
-    return Promise.resolve([]);
-  }
-
-  saveHistory(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  readHistory(): Promise<never[]> {
-    return Promise.resolve([]);
-  }
-
-  readNonces(): Promise<never[]> {
-    return Promise.resolve([]);
-  }
-
-  pruneNonces(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  readChanges(): Promise<never[]> {
-    return Promise.resolve([]);
-  }
-
-  readValue(): Promise<string | null> {
-    return Promise.resolve(null);
-  }
-
-  saveValue(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  readLog(): Promise<LogPage> {
+  override readLog(): Promise<LogPage> {
     return Promise.resolve({ entries: this.entries.toReversed(), nextCursor: null });
-  }
-
-  pruneLog(): Promise<boolean> {
-    return Promise.resolve(false);
-  }
-
-  loggedPools(): Promise<readonly string[]> {
-    return Promise.resolve([]);
-  }
-
-  probe(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
   }
 }

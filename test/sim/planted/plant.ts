@@ -11,7 +11,7 @@ import type { Edit, Fault } from './faults.ts';
 import { SEEDS } from './faults.ts';
 
 const TREE = fileURLToPath(new URL('../../..', import.meta.url));
-const COPIED = ['src', 'test/sim', 'deno.json', 'package.json'];
+const COPIED = ['src', 'test/sim', 'test/support', 'deno.json', 'package.json'];
 export const TURNS = 600;
 
 export interface Finding {
