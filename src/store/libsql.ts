@@ -221,20 +221,9 @@ export class LibsqlStore implements Store {
     }
   }
 
-  /**
-   * Empties the write-ahead log into the main file. The log's file keeps its size, since a commit
-   * that lengthens it takes twice as long. The mark that follows is the new log's first page, by
-   * which a start knows whether log and main file belong together.
-   */
   async #checkpoint(): Promise<void> {
-    const connection = this.#connection;
-    if (!connection.isFile) return;
-    const { rows } = await connection.execute('PRAGMA wal_checkpoint(RESTART)', []);
     // Where somebody reads from the log just now, a later fold tries again.
-    if (rows[0]?.busy !== 0) return;
-    this.#journal.foldedWeight = 0;
-    // This transaction itself is not in the main file, and has been counted by now.
-    await connection.write(['UPDATE claim SET base = writes - 1']);
+    if (await this.#connection.checkpoint()) this.#journal.foldedWeight = 0;
   }
 
   get #connection(): Connection {

@@ -19,6 +19,22 @@ const begin = (slotId: string) => batch({ leases: [lease(slotId)], entries: [ent
 const slotIds = async (store: LibsqlStore) =>
   (await store.open()).leases.map(({ slotId }) => slotId).sort();
 
+describe('a crash after a checkpoint', () => {
+  test('is recovered from whatever else was written beside it', async () => {
+    for (const writes of [0, 1, 3, 12]) {
+      const path = join(folder(), 'a.db');
+      const store = await opened(path);
+      for (let n = 0; n < 1100; n += 1) await store.commit(begin(`s${n}`));
+      const settings = async () => {
+        for (let n = 0; n < writes; n += 1) await store.savePool(pool(`p${n}`));
+      };
+      await Promise.all([store.fold(), settings()]);
+      expect(await slotIds(libsqlAt(crashCopy(path))), `${writes} writes`).toHaveLength(1100);
+      await store.close();
+    }
+  });
+});
+
 describe('a database file that is moved while it is open', () => {
   test('fails all writes from the next fold on, and goes on when it is back', async () => {
     const path = join(folder(), 'a.db');

@@ -1,8 +1,9 @@
 /**
- * The one connection to a libSQL database. It runs one piece of work at a time, in order, turns
- * every error into a StoreError, and after an error makes sure that the next work meets a sound
- * connection. It must never hand out a connection on which a statement of the driver still stands
- * open: later writes on it would be answered before they are durable, and keep the write lock.
+ * The way to a libSQL database: the client, and beside it an appender where it is a file. It runs
+ * one piece of work at a time, in order, turns every error into a StoreError, and after an error
+ * makes sure that the next work meets a sound connection. It must never hand out a connection on
+ * which a statement of the driver still stands open: later writes on it would be answered before
+ * they are durable, and keep the write lock.
  */
 import { statSync } from 'node:fs';
 import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client';
@@ -90,6 +91,23 @@ export class Connection {
   }
 
   /**
+   * Empties the write-ahead log into the main file; false where somebody reads from the log. The
+   * log's file keeps its size, since a commit that lengthens it takes twice as long. The mark that
+   * follows is the new log's first page, by which a start knows whether log and main file belong
+   * together. No other write may come between, so both are one piece of work.
+   */
+  async checkpoint(): Promise<boolean> {
+    if (!this.isFile) return true;
+    return await this.run(async (client) => {
+      const { rows } = await client.execute('PRAGMA wal_checkpoint(RESTART)');
+      if (rows[0]?.busy !== 0) return false;
+      // The mark's own transaction is not in the main file, and has been counted by then.
+      await client.batch([guard(this.epoch), 'UPDATE claim SET base = writes - 1'], 'write');
+      return true;
+    });
+  }
+
+  /**
    * Looks whether the file is still where it was; all further work fails until it is. SQLite goes
    * on writing to a file that was moved or removed, and a start would find nothing of that.
    */
@@ -124,7 +142,8 @@ export class Connection {
   }
 
   /**
-   * Proves the connection with a small write of its own. `executeMultiple` ends its statements
+   * Proves the client with a small write of its own; an appender is made anew after a lock, and
+   * resets its statement by itself. `executeMultiple` ends its statements
    * even when they fail, so this may be tried while a lock lasts and leaves nothing open.
    */
   async #recover(): Promise<void> {
