@@ -35,6 +35,8 @@ export class Housekeeping {
   readonly #directory: Directory;
   readonly #governors: GovernorKeeper;
   readonly #timers = new Map<string, Timer>();
+  /** What was told of work that fails; it is told again only when that changes. */
+  readonly #told = new Map<string, string>();
   #shiftMs: number;
 
   constructor(store: Store, parts: HousekeepingParts) {
@@ -51,6 +53,8 @@ export class Housekeeping {
     this.#everyStored('fold', FOLD_MS, () => this.#store.fold());
     this.#everyStored('key uses', USES_MS, () => this.#directory.saveUses());
     this.#everyStored('governors', LEARNED_MS, () => this.#governors.save());
+    const { beatMs } = this.#store;
+    if (beatMs !== null) this.#everyStored('beat', beatMs, () => this.#store.probe());
     this.#everyStored('pruning', PRUNE_MS, () => this.#prune());
   }
 
@@ -72,13 +76,20 @@ export class Housekeeping {
     const run = async () => {
       try {
         await work();
+        this.#told.delete(name);
       } catch (error) {
         const isBusy = error instanceof StoreError && error.kind === 'busy';
-        if (!isBusy) log.warn('{name} failed: {reason}', { name, reason: messageOf(error) });
+        if (!isBusy) this.#tell(name, messageOf(error));
       }
       if (this.#timers.has(name)) this.#every(name, everyMs, work);
     };
     this.#timers.set(name, this.#scheduler.clock.after(everyMs, () => void run()));
+  }
+
+  #tell(name: string, reason: string): void {
+    if (this.#told.get(name) === reason) return;
+    this.#told.set(name, reason);
+    log.warn('{name} failed, and is tried again: {reason}', { name, reason });
   }
 
   #followWallClock(): void {

@@ -11,8 +11,9 @@ import type { Connection } from './libsql/connection.ts';
 import { lostError } from './libsql/connection.ts';
 import { StoreError } from './store.ts';
 
-/** A living owner's beat must change within this time. */
+/** A living owner's beat must change within this time; it is made thrice in it. */
 export const BEAT_MS_MAX = 6_000;
+export const BEAT_MS = 2_000;
 const LOOKS = 12;
 
 export interface Claim {

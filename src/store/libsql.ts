@@ -3,7 +3,15 @@
  * src/store/libsql together and says in which order a database is opened and closed. It must not
  * touch a database before it knows that the database is sound, known and free.
  */
-import { beatClaim, type Claim, readMarks, releaseClaim, silentEpoch, takeClaim } from './claim.ts';
+import {
+  BEAT_MS,
+  beatClaim,
+  type Claim,
+  readMarks,
+  releaseClaim,
+  silentEpoch,
+  takeClaim,
+} from './claim.ts';
 import { Connection, storeError } from './libsql/connection.ts';
 import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
@@ -61,13 +69,21 @@ export class LibsqlStore implements Store {
     this.#path = /^file:/i.test(options.url) ? pathOfUrl(options.url) : null;
   }
 
+  get beatMs(): number | null {
+    return this.#isLocked ? null : BEAT_MS;
+  }
+
+  get #isLocked(): boolean {
+    return this.#path !== null && this.#options.lock !== undefined;
+  }
+
   async open(): Promise<Snapshot> {
     const { url, authToken, owner, lock, sleep } = this.#options;
     const path = this.#path;
-    const isLocked = path !== null && lock !== undefined;
+    const isLocked = this.#isLocked;
     if (path !== null) {
       createFolder(path);
-      if (isLocked && !await lock(`${path}-lock`)) {
+      if (lock !== undefined && !await lock(`${path}-lock`)) {
         throw new StoreError('owned', `Another server is running on the database ${path}.`);
       }
       await inspectFile(path);

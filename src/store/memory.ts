@@ -197,6 +197,8 @@ export class MemoryStore implements Store {
     return Promise.resolve([...this.#log.keys()]);
   }
 
+  readonly beatMs = null;
+
   probe(): Promise<void> {
     return Promise.resolve();
   }

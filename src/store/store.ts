@@ -197,8 +197,10 @@ export interface Store {
   pruneLog(retention: Retention): Promise<boolean>;
   /** The pools that have log entries, deleted ones too. */
   loggedPools(): Promise<readonly string[]>;
-  /** Resolves when a small write was durable. */
+  /** Resolves when a small write was durable; others see by it that the owner lives. */
   probe(): Promise<void>;
+  /** How often it must be probed to keep its owner, ms; null where a lock keeps it. */
+  readonly beatMs: number | null;
   /** Gives the claim back. Nothing may be called afterwards. */
   close(): Promise<void>;
 }

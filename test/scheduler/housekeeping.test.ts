@@ -3,6 +3,7 @@
  * still while the store fails.
  */
 import { describe, expect, it } from 'vitest';
+import { startLog } from '../../src/log.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
 import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
 import { Housekeeping } from '../../src/scheduler/housekeeping.ts';
@@ -52,6 +53,35 @@ describe('Housekeeping', () => {
     rig.clock.jumpWall(-60_000);
     await rig.clock.pass(1250);
     expect(rig.clock.shiftMs).toBe(-60_000);
+  });
+
+  it('shows that the owner lives every 2 s, where the store is kept by that', async () => {
+    for (const [beatMs, beats] of [[2000, 5], [null, 0]] as const) {
+      const { rig, housekeeping } = table();
+      let probes = 0;
+      rig.store.beatMs = beatMs;
+      rig.store.probe = () => Promise.resolve(void probes++);
+      housekeeping.start();
+      await rig.clock.pass(10_000);
+      expect(probes).toBe(beats);
+      housekeeping.stop();
+    }
+  });
+
+  it('tells once of work that fails, and again when it fails otherwise', async () => {
+    const lines: string[] = [];
+    startLog((line) => lines.push(line));
+    const { rig, housekeeping } = table();
+    const reasons = ['a', 'a', 'a', 'b', null, 'b'];
+    rig.store.fold = () => {
+      const reason = reasons.shift() ?? null;
+      return reason === null ? Promise.resolve() : Promise.reject(new Error(`cause ${reason}`));
+    };
+    housekeeping.start();
+    await rig.clock.pass(3000);
+    housekeeping.stop();
+    const told = lines.flatMap((line) => line.match(/cause ./) ?? []);
+    expect(told).toEqual(['cause a', 'cause b', 'cause b']);
   });
 
   it('stop leaves no timer', async () => {

@@ -9,10 +9,13 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type Client, createClient } from '@libsql/client';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { LibsqlStore } from '../../src/store/libsql.ts';
+import { LibsqlStore } from '../../src/store/libsql.ts';
 import { batch, crashCopy, entry, folder, lease, libsqlAt, opened, pool } from './samples.ts';
 
 const begin = (slotId: string) => batch({ leases: [lease(slotId)], entries: [entry(slotId)] });
@@ -214,3 +217,17 @@ describe('on a small file system', () => {
     await expect(libsqlAt(path).open()).resolves.toMatchObject({ isNew: false });
   });
 });
+
+test('a remote database that never answers has failed after 5 s', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const store = new LibsqlStore({
+    url: `http://127.0.0.1:${port}`,
+    owner: 'o1',
+    sleep: () => Promise.resolve(),
+  });
+  await expect(store.open()).rejects.toMatchObject({ name: 'StoreError', kind: 'failed' });
+  silent.closeAllConnections();
+  silent.close();
+}, 15_000);

@@ -221,6 +221,12 @@ describe('the claim without a lock', () => {
     client.close();
   });
 
+  test('asks its owner to beat thrice before it is taken for silent, a lock does not', () => {
+    const path = join(folder(), 'a.db');
+    expect(at(path, 'o1', never).beatMs).toBe(2000);
+    expect(libsqlAt(path).beatMs).toBe(null);
+  });
+
   test('is taken from an owner that is silent, and at once after a clean end', async () => {
     const path = join(folder(), 'a.db');
     const silent = at(path, 'o1', never);

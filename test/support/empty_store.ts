@@ -5,6 +5,8 @@
 import type { Snapshot, Store } from '../../src/store/store.ts';
 
 export class EmptyStore implements Store {
+  beatMs: number | null = null;
+
   open(): Promise<Snapshot> {
     return Promise.resolve({
       pools: [],

@@ -14,6 +14,9 @@ import { Appender } from './appender.ts';
 /** The driver waits on the main thread, so it may hardly wait at all; callers try again. */
 const BUSY_WAIT_MS = 5;
 
+/** A remote database that has not answered within this time has failed. */
+const ANSWER_MS_MAX = 5_000;
+
 /** Checkpoints are made after a fold; this is SQLite's own, should there be no folds (16 MB). */
 const CHECKPOINT_PAGES = 4000;
 
@@ -50,6 +53,7 @@ export class Connection {
         ...(authToken === undefined ? {} : { authToken }),
         concurrency: 1,
         timeout: BUSY_WAIT_MS,
+        fetch: fetchInTime,
       });
     } catch (error) {
       throw storeError(error);
@@ -161,6 +165,10 @@ export class Connection {
     await this.#client.executeMultiple(`BEGIN IMMEDIATE; ${proof} COMMIT;`);
     this.#doubt = 'none';
   }
+}
+
+function fetchInTime(input: Request): Promise<Response> {
+  return fetch(input, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
 }
 
 function fileAt(path: string): string {
