@@ -5,8 +5,12 @@
  */
 const PATIENCE_MS = 500;
 
+/** What this process holds: an attempt to open that failed later is made again under its lock. */
+const held = new Set<string>();
+
 /** Takes the lock for the life of the process; false where another process holds it. */
 export async function lockFile(path: string): Promise<boolean> {
+  if (held.has(path)) return true;
   const file = await Deno.open(path, { create: true, write: true, mode: 0o600 });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => {
@@ -15,5 +19,7 @@ export async function lockFile(path: string): Promise<boolean> {
   const isHeld = await Promise.race([file.lock(true).then(() => true), late]);
   clearTimeout(timer);
   // The file stays open: closing it would give the lock back.
+  if (isHeld) held.add(path);
+  else file.close();
   return isHeld;
 }

@@ -72,6 +72,7 @@ export class Server {
     });
     this.#child = child;
     this.output = '';
+    this.origin = '';
     this.exited = new Promise((done) =>
       child.once('exit', (code, signal) => done({ code, signal }))
     );

@@ -52,6 +52,19 @@ describe('a write lock held from outside', () => {
     expect((await pool.status()).inUse).toBe(25);
   });
 
+  it('at a start is waited out', async () => {
+    const server = await servers.start();
+    await server.stop();
+    await withWriteLock(server.database, async () => {
+      const starting = server.start();
+      await sleep(2500);
+      expect(server.origin).toBe('');
+      void starting;
+    });
+    await until('it listens', () => Promise.resolve(server.origin !== ''));
+    expect((await server.call('GET', '/readyz')).status).toBe(200);
+  });
+
   it('for 3 s gives 503 and no slot; held slots go on, and all works after it', async () => {
     const server = await servers.start();
     const pool = await server.pool('long', limited(5));
