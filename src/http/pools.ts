@@ -99,11 +99,13 @@ async function resumePool(context: Context, server: Server): Promise<Response> {
 
 async function drainPool(context: Context, server: Server): Promise<Response> {
   const { directory, scheduler } = server;
-  const entry = entryOf(context, server);
-  const pause = { untilMs: Infinity, reason: 'draining' };
-  await directory.inTurn(() => directory.setPause(entry, pause));
-  await scheduler.whenEmpty(entry.pool, context.req.raw.signal);
-  return context.json({ drained: entry.pool.leases.size === 0 });
+  const pool = await directory.inTurn(async () => {
+    const entry = entryOf(context, server);
+    await directory.setPause(entry, { untilMs: Infinity, reason: 'draining' });
+    return entry.pool;
+  });
+  await scheduler.whenEmpty(pool, context.req.raw.signal);
+  return context.json({ drained: pool.leases.size === 0 });
 }
 
 /** The entry, unless a configuration file owns the pool. */

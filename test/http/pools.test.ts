@@ -5,6 +5,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CEILINGS } from '../../src/ceilings.ts';
 import { DirectoryFullError } from '../../src/scheduler/directory.ts';
+import { TestStore } from '../support/test_store.ts';
 import { PoolSpec } from '../../src/wire.ts';
 import { type Answer, type Caller, Door, fixed, pass, soon } from './door.ts';
 
@@ -202,6 +203,29 @@ describe('pause, resume and drain', () => {
       expect((await caller.acquire()).status).toBe(200);
     },
   );
+
+  it('drain keeps what a change before it set, and brings no deleted pool back', async () => {
+    const store = new TestStore();
+    door = await Door.open({ store });
+    await door.pool('a', fixed(2));
+    await door.pool('b', fixed(2));
+    store.hold();
+    const headers = { authorization: 'Bearer admin-token-of-the-tests-0123456789' };
+    const send = (method: string, path: string, body?: string) =>
+      door.send(method, `/admin/api/pools/${path}`, {
+        headers,
+        ...(body === undefined ? {} : { body }),
+      });
+    const asked = [send('PATCH', 'a', JSON.stringify(fixed(8))), send('DELETE', 'b')];
+    await pass(door, 0);
+    asked.push(send('POST', 'a/drain'), send('POST', 'b/drain'));
+    await pass(door, 0);
+    store.letGo();
+    const answers = await door.settled(Promise.all(asked));
+    expect(answers.map(({ status }) => status)).toEqual([200, 204, 200, 404]);
+    expect(JSON.parse(store.pools.get('a')?.settings ?? '').concurrency.limit).toBe(8);
+    expect([...store.pools.keys()]).toEqual(['a']);
+  });
 
   it('drain answers once nothing is in use, and grants nothing meanwhile', async () => {
     const slotId = await caller.hold();
