@@ -60,7 +60,7 @@ export class Callers {
     const entry = this.#server.directory.get(call.pool);
     const judged = this.#server.access.gate.judge(entry, call);
     if (!(judged instanceof Promise)) return this.#conclude(call, entry, judged);
-    return judged.then((late) => this.#conclude(call, entry, this.#stillHolds(late, call, entry)));
+    return judged.then((late) => this.#conclude(call, entry, this.#recheck(late, call, entry)));
   }
 
   /** Notes an attempt in the access log, and returns its id. */
@@ -110,12 +110,18 @@ export class Callers {
     return this.#slowed(call, refusal);
   }
 
-  /** What was right when it was judged may be gone now. */
-  #stillHolds(judged: Judgement, { pool }: Call, entry: Entry | undefined): Judgement {
+  /**
+   * Whether the pool and the key of one who passed are still there; asked after every wait, since
+   * what was right when it was judged may be gone by then.
+   */
+  stillHolds({ pool }: Call, entry: Entry, keyId: string | null): boolean {
+    const now = this.#server.directory.get(pool);
+    return now?.pool === entry.pool && (keyId === null || now.keys.hasId(keyId));
+  }
+
+  #recheck(judged: Judgement, call: Call, entry: Entry | undefined): Judgement {
     if (judged.kind === 'fail' || entry === undefined) return judged;
-    const isThere = this.#server.directory.get(pool)?.pool === entry.pool &&
-      (judged.keyId === null || entry.keys.hasId(judged.keyId));
-    if (isThere) return judged;
+    if (this.stillHolds(call, entry, judged.keyId)) return judged;
     return { kind: 'fail', status: 401, reason: 'key: revoked meanwhile', isAddressAlone: false };
   }
 

@@ -191,6 +191,31 @@ describe('acquire', () => {
   });
 });
 
+describe('a key that is revoked while the body arrives', () => {
+  it.each(['acquire', 'release'])('opens no %s', async (verb) => {
+    const slotId = await caller.hold();
+    let end = () => {};
+    const body = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue(new TextEncoder().encode('{'));
+        end = () => {
+          controller.enqueue(new TextEncoder().encode('}'));
+          controller.close();
+        };
+      },
+    });
+    const path = verb === 'acquire' ? verb : `${slotId}/${verb}`;
+    const asked = caller.send(path, { body });
+    await pass(door, 0);
+    const { json } = await door.admin('GET', '/pools/a/keys');
+    const [{ id }] = json['keys'] as [{ id: string }];
+    expect((await door.admin('DELETE', `/pools/a/keys/${id}`)).status).toBe(204);
+    end();
+    expect((await door.settled(asked)).status).toBe(401);
+    expect(caller.inUse).toBe(1);
+  });
+});
+
 describe('renew', () => {
   it('moves the deadline to a term from now, never past the request deadline', async () => {
     const slotId = await caller.hold();
