@@ -25,6 +25,8 @@ const FLUSH_BOUNDS_MS = [0.5, 1, 2, 5, 10, 25, 50, 100, 250, 1_000];
 const PROBE_MS = 250;
 /** Entries that nobody waits for, kept while the store fails; beyond it the oldest go. */
 const ENTRIES_MAX = 10_000;
+/** Nonces, likewise. Nothing that a dropped one allowed was told while the store failed. */
+const NONCES_MAX = 10_000;
 
 export interface JournalEvents {
   /** The store began to fail: the grants of these leases were never told to anyone. */
@@ -101,6 +103,9 @@ export class Journal {
   /** Writes a nonce down; whatever lease is handed over later is durable no sooner than it. */
   keepNonce(row: NonceRow): void {
     this.#nonces.push(row);
+    if (this.#isFailing && this.#nonces.length > NONCES_MAX) {
+      this.#nonces.splice(0, NONCES_MAX / 10);
+    }
     this.#linger();
   }
 

@@ -37,6 +37,22 @@ describe('keepNonce', () => {
   });
 });
 
+describe('while the store fails', () => {
+  it('no more than 10 000 are kept, the newest', async () => {
+    const rig = new Rig();
+    rig.store.trouble = 'failed';
+    rig.acquire();
+    await rig.clock.settle();
+    for (let n = 1; n <= 30_000; n++) rig.scheduler.journal.keepNonce(row(`n${n}`));
+    rig.store.trouble = null;
+    await rig.clock.pass(500);
+    const nonces = kept(rig).at(-1) ?? [];
+    expect(nonces.length).toBeGreaterThan(8_000);
+    expect(nonces.length).toBeLessThanOrEqual(10_000);
+    expect(nonces.at(-1)).toBe('n30000');
+  });
+});
+
 describe('isKept', () => {
   it('is told once all before it is durable', async () => {
     const rig = new Rig();
