@@ -21,7 +21,6 @@ import type { Peer, Server } from './server.ts';
 import { Upgraded } from './upgraded.ts';
 import { waitOf } from './wait.ts';
 
-const LOGGED_PATH_MAX = 1024;
 const LENGTH = /^\d{1,15}$/;
 
 /** A call that may pass. */
@@ -85,6 +84,7 @@ export class ProxyDoor {
       holder: null,
       keyId,
       address: call.address.text,
+      asked: () => ({ method: call.method, path: call.loggedPath }),
       signal: () => call.request.signal,
     });
     if (verdict.kind === 'refused') {
@@ -134,14 +134,13 @@ export class ProxyDoor {
       scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
       return this.#turnAway(admitted, 'head_too_large');
     }
-    const query = path.indexOf('?');
     const proxied = new Proxied(this.#server, {
       entry,
       granted,
       target,
       credential,
       request,
-      path: (query < 0 ? path : path.slice(0, query)).slice(0, LOGGED_PATH_MAX),
+      path: call.loggedPath,
       address,
       call: {
         origin: target.origin,
