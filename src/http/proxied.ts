@@ -142,7 +142,7 @@ export class Proxied implements UnderWay {
 
   async #passOn(head: AnswerHead): Promise<Response> {
     const { exchange } = this;
-    if (head.status >= 400) this.#sample = BodySample.of(head.headers);
+    this.#sample = BodySample.of(head);
     const isNull = NULL_BODY.has(head.status);
     if (!exchange.isWhole && !isNull) return this.#withHeaders(head, this.#stream(head));
     const body = await exchange.next();
