@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { answering, plain, RawCaller, RawUpstream } from './raw.ts';
+import { answering, holds, plain, RawCaller, RawUpstream } from './raw.ts';
 import { ProxyServer } from './server.ts';
 
 const server = new ProxyServer();
@@ -204,6 +204,10 @@ describe('large bodies', () => {
 
 describe('Expect: 100-continue', () => {
   it('is answered when the body is wanted, and the body follows', async () => {
+    upstream.play = async (socket, request) => {
+      await holds(() => request.body === 'body');
+      socket.write(plain());
+    };
     const caller = new RawCaller(server.port);
     caller.send(`PUT / HTTP/1.1\r\n${HOST}Content-Length: 4\r\nExpect: 100-continue\r\n\r\n`);
     await caller.until(/100 Continue/);
