@@ -149,6 +149,15 @@ describe('an answer', () => {
     expect((await server.call({ pool: 'echo', method: 'HEAD' })).status).toBe(200);
   });
 
+  it('to HEAD without a length gets none', async () => {
+    for (const line of ['', 'transfer-encoding: chunked\r\n']) {
+      upstream.play = answering(`HTTP/1.1 200 OK\r\n${line}\r\n`);
+      const { headers } = await server.call({ pool: 'echo', method: 'HEAD' });
+      expect(headers).not.toHaveProperty('content-length');
+    }
+    expect(await server.capacity('echo')).toBe(4);
+  });
+
   it('that ends with the connection is whole', async () => {
     upstream.play = (socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nto the end');
     expect(await server.call({ pool: 'echo' })).toMatchObject({ status: 200, body: 'to the end' });
