@@ -61,7 +61,11 @@ export class ProxyDoor {
     if (isUpgrade(headers) && (!isWebSocket(call.request) || forwarding.upgrade === null)) {
       return this.#turnAway(admitted, 'upgrade_unsupported');
     }
-    const framing = framingOf(headers);
+    if (call.method === 'TRACE' && target.spec.credentials.length > 0) {
+      const message = 'The answer to TRACE would show the credential of this pool.';
+      return this.#turnAway(admitted, 'invalid_request', { message });
+    }
+    const framing = framingOf(call.request);
     if (framing === null) {
       const message = 'Only chunked is taken as a transfer coding.';
       return this.#turnAway(admitted, 'invalid_request', { message });
@@ -118,7 +122,7 @@ export class ProxyDoor {
       method: request.method,
       path,
       headers: request.headers,
-      host: request.headers.get('host') ?? target.host,
+      host: request.headers.get('host') ?? call.host,
       target,
       credential,
       carriers,
@@ -182,11 +186,15 @@ const NO_BODY: BodyFraming = { kind: 'none' };
 const CHUNKED: BodyFraming = { kind: 'chunked' };
 
 /** How the caller's body is framed; null where it is in a way that cannot be passed on. */
-function framingOf(headers: Headers): BodyFraming | null {
+function framingOf(request: Request): BodyFraming | null {
+  const { headers } = request;
   const coding = headers.get('transfer-encoding');
   if (coding !== null) return coding.trim().toLowerCase() === 'chunked' ? CHUNKED : null;
   const length = headers.get('content-length');
-  if (length === null) return NO_BODY;
+  if (length === null) {
+    // Over HTTP/2, which has no Host, a body needs neither header.
+    return headers.get('host') === null && request.body !== null ? CHUNKED : NO_BODY;
+  }
   // Lines that repeat the same length came joined.
   const [first = ''] = length.split(',', 1);
   return LENGTH.test(first) ? { kind: 'length', bytes: Number(first) } : null;
