@@ -65,12 +65,20 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
   }
   const { pools } = checked(PoolFile, json, path);
   const seen = new Set<string>();
+  const owners = new Map<string, string>();
   return pools.map(({ keys, ...rest }, index) => {
     const where = `${path}: pools.${index}`;
     const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
     const spec = checked(PoolSpec, resolved, where);
     if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
     seen.add(spec.name);
+    for (const host of spec.upstream?.hosts ?? []) {
+      const owner = owners.get(host) ?? spec.name;
+      if (owner !== spec.name) {
+        throw new PoolFileError(`${path}: host ${host} is in pools ${owner} and ${spec.name}`);
+      }
+      owners.set(host, spec.name);
+    }
     const hashed = keys.map((key) => ({ name: key.name, hash: keyHash(key, path) }));
     if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
       throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
@@ -95,11 +103,19 @@ export async function applyPoolFile(
     if (directory.list().length + added > CEILINGS.pools) {
       throw new PoolFileError(`a server holds at most ${CEILINGS.pools} pools`);
     }
+    for (const { spec } of pools) {
+      for (const host of spec.upstream?.hosts ?? []) {
+        const owner = directory.hosts.get(host) ?? spec.name;
+        // Pools of the file may pass hosts on to each other.
+        if (named.has(owner)) continue;
+        throw new PoolFileError(`host ${host} of pool ${spec.name} is another pool's: ${owner}`);
+      }
+    }
     for (const entry of directory.list()) {
       if (entry.isManaged && !named.has(entry.spec.name)) await directory.put(entry.spec, false);
     }
     for (const { spec, keys } of pools) {
-      const entry = await directory.put(spec, true);
+      const entry = await directory.put(spec, true, named);
       const wanted = new Set(keys.map((key) => key.hash));
       const known = new Set(entry.keys.rows().map((row) => row.hash));
       for (const row of entry.keys.rows()) {

@@ -65,7 +65,8 @@ function makeFetch(server: Server, answer: Answer): Fetch {
       const pathAt = url.indexOf('/', hostAt);
       const authority = url.slice(hostAt, pathAt);
       const host = headers.get('host');
-      const isTwofold = !hosts.isSound(authority) ||
+      // CONNECT alone has no path; this server opens no tunnels.
+      const isTwofold = pathAt < 0 || !hosts.isSound(authority) ||
         host !== null && !hosts.agree(authority, host) ||
         headers.get('transfer-encoding') !== null && headers.get('content-length') !== null;
       if (isTwofold) return twofoldAnswer();
@@ -78,7 +79,7 @@ function makeFetch(server: Server, answer: Answer): Fetch {
 
 function twofoldAnswer(): Response {
   return faultAnswer('invalid_request', {
-    message: 'The request names two hosts, or frames its body in two ways.',
+    message: 'The request names two hosts, or no path, or frames its body in two ways.',
     headers: { 'x-nthpool-error': 'invalid_request' },
   });
 }

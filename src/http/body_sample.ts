@@ -1,25 +1,35 @@
 /**
- * Keeps the body of an upstream's error while it passes, where it is short JSON: some vendors put
- * their retry hint there. It is read once and never kept beyond the request.
+ * Keeps the body of an upstream's answer while it passes, where it is short JSON: some vendors put
+ * their retry hint there, and some refuse with a 200. It is read once and never kept beyond the
+ * request.
  */
-import type { HeaderLine } from '../upstream/forward/head.ts';
+import type { AnswerHead } from '../upstream/forward/head.ts';
+import { TOLD_WITH_200 } from '../upstream/verdict.ts';
 
 const BYTES_MAX = 64 * 1024;
+const ANY = /^/;
 const decoder = new TextDecoder();
 
 export class BodySample {
+  readonly #wanted: RegExp;
   #pieces: Uint8Array[] = [];
   #bytes = 0;
 
-  /** For an answer with these headers; null where its body is nothing that can be read. */
-  static of(headers: readonly HeaderLine[]): BodySample | null {
+  /** @param wanted what a text must hold to be parsed. */
+  private constructor(wanted: RegExp) {
+    this.#wanted = wanted;
+  }
+
+  /** For an answer with this head; null where its body is nothing that is to be read. */
+  static of({ status, headers }: AnswerHead): BodySample | null {
+    if (status !== 200 && status < 400) return null;
     let isJson = false;
     for (const [name, value] of headers) {
       const lower = name.toLowerCase();
       if (lower === 'content-type') isJson = /\bjson\b/i.test(value);
       if (lower === 'content-encoding' && value.toLowerCase() !== 'identity') return null;
     }
-    return isJson ? new BodySample() : null;
+    return isJson ? new BodySample(status === 200 ? TOLD_WITH_200 : ANY) : null;
   }
 
   add(piece: Uint8Array | null): void {
@@ -35,7 +45,7 @@ export class BodySample {
     try {
       const text = this.#pieces.map((piece) => decoder.decode(piece, { stream: true })).join('') +
         decoder.decode();
-      return JSON.parse(text);
+      return this.#wanted.test(text) ? JSON.parse(text) : undefined;
     } catch {
       return undefined;
     }

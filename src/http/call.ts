@@ -10,6 +10,7 @@ import type { Body, Bytes } from './body.ts';
 import { ByteBudget, hasBody, parseJson, readBytes } from './body.ts';
 import type { Peer, Server } from './server.ts';
 
+const LOGGED_PATH_MAX = 1024;
 const budget = new ByteBudget(CEILINGS.unprovenBodiesBytes);
 const NO_BYTES: Bytes = { kind: 'bytes', bytes: new Uint8Array(0) };
 
@@ -52,6 +53,13 @@ export class Call implements AccessRequest {
 
   get address(): PeerAddress {
     return this.#address ??= this.#server.access.addresses.read(this.peer, this.headers);
+  }
+
+  /** The path without its query, which may hold secrets. */
+  get loggedPath(): string {
+    const query = this.target.indexOf('?');
+    const path = query < 0 ? this.target : this.target.slice(0, query);
+    return path.slice(0, LOGGED_PATH_MAX);
   }
 
   get host(): string {

@@ -8,6 +8,7 @@ import { ERRORS } from '../errors.ts';
 import { log } from '../log.ts';
 import { AccessLog } from '../scheduler/access_log.ts';
 import type { Entry } from '../scheduler/directory.ts';
+import { unsent } from '../store/entry.ts';
 import type { Call } from './call.ts';
 import type { FaultParts } from './fault.ts';
 import type { Server } from './server.ts';
@@ -87,6 +88,7 @@ export class Callers {
       keyId: what.keyId ?? null,
       address: call.address.text,
       holder: null,
+      ...(call.door === 'proxy' ? { proxied: unsent(call.method, call.loggedPath) } : {}),
     });
     return id;
   }

@@ -74,8 +74,16 @@ function withoutStaleInterval(spec: PoolSpec, patch: object): unknown {
 }
 
 async function deletePool(context: Context, server: Server): Promise<Response> {
-  const { directory } = server;
-  await directory.inTurn(() => directory.remove(changeable(entryOf(context, server))));
+  const { directory, forwarding } = server;
+  const name = await directory.inTurn(async () => {
+    const entry = changeable(entryOf(context, server));
+    await directory.remove(entry);
+    return entry.spec.name;
+  });
+  // What is forwarded loses its slot as any lease does, so it ends.
+  for (const underWay of [...forwarding.underWay.values()]) {
+    if (underWay.pool === name) underWay.end();
+  }
   return context.body(null, 204);
 }
 

@@ -142,7 +142,7 @@ export class Proxied implements UnderWay {
 
   async #passOn(head: AnswerHead): Promise<Response> {
     const { exchange } = this;
-    if (head.status >= 400) this.#sample = BodySample.of(head.headers);
+    this.#sample = BodySample.of(head);
     const isNull = NULL_BODY.has(head.status);
     if (!exchange.isWhole && !isNull) return this.#withHeaders(head, this.#stream(head));
     const body = await exchange.next();
@@ -150,7 +150,8 @@ export class Proxied implements UnderWay {
     // What follows a status that has no body is not waited for.
     if (isNull) exchange.abort('gone');
     this.#finish(head);
-    return this.#withHeaders(head, isNull ? null : body);
+    const isUnsized = this.request.method === 'HEAD' && !isSized(head);
+    return this.#withHeaders(head, isNull ? null : isUnsized ? empty() : body);
   }
 
   #withHeaders(head: AnswerHead, body: ReadableStream | Uint8Array | null): Response {
@@ -263,6 +264,15 @@ export class Proxied implements UnderWay {
     if (signal.aborted) gone();
     else signal.addEventListener('abort', gone);
   }
+}
+
+function isSized({ headers }: AnswerHead): boolean {
+  return headers.some(([name]) => name.toLowerCase() === 'content-length');
+}
+
+/** A body that the runtime gives no length, which would be a false one in an answer to HEAD. */
+function empty(): ReadableStream {
+  return new ReadableStream({ start: (controller) => controller.close() });
 }
 
 /** What breaks a body that was begun: the runtime resets the connection. It prints no stack. */

@@ -21,7 +21,6 @@ import type { Peer, Server } from './server.ts';
 import { Upgraded } from './upgraded.ts';
 import { waitOf } from './wait.ts';
 
-const LOGGED_PATH_MAX = 1024;
 const LENGTH = /^\d{1,15}$/;
 
 /** A call that may pass. */
@@ -62,7 +61,11 @@ export class ProxyDoor {
     if (isUpgrade(headers) && (!isWebSocket(call.request) || forwarding.upgrade === null)) {
       return this.#turnAway(admitted, 'upgrade_unsupported');
     }
-    const framing = framingOf(headers);
+    if (call.method === 'TRACE' && target.spec.credentials.length > 0) {
+      const message = 'The answer to TRACE would show the credential of this pool.';
+      return this.#turnAway(admitted, 'invalid_request', { message });
+    }
+    const framing = framingOf(call.request);
     if (framing === null) {
       const message = 'Only chunked is taken as a transfer coding.';
       return this.#turnAway(admitted, 'invalid_request', { message });
@@ -85,6 +88,7 @@ export class ProxyDoor {
       holder: null,
       keyId,
       address: call.address.text,
+      asked: () => ({ method: call.method, path: call.loggedPath }),
       signal: () => call.request.signal,
     });
     if (verdict.kind === 'refused') {
@@ -118,7 +122,7 @@ export class ProxyDoor {
       method: request.method,
       path,
       headers: request.headers,
-      host: request.headers.get('host') ?? target.host,
+      host: request.headers.get('host') ?? call.host,
       target,
       credential,
       carriers,
@@ -134,14 +138,13 @@ export class ProxyDoor {
       scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
       return this.#turnAway(admitted, 'head_too_large');
     }
-    const query = path.indexOf('?');
     const proxied = new Proxied(this.#server, {
       entry,
       granted,
       target,
       credential,
       request,
-      path: (query < 0 ? path : path.slice(0, query)).slice(0, LOGGED_PATH_MAX),
+      path: call.loggedPath,
       address,
       call: {
         origin: target.origin,
@@ -183,11 +186,15 @@ const NO_BODY: BodyFraming = { kind: 'none' };
 const CHUNKED: BodyFraming = { kind: 'chunked' };
 
 /** How the caller's body is framed; null where it is in a way that cannot be passed on. */
-function framingOf(headers: Headers): BodyFraming | null {
+function framingOf(request: Request): BodyFraming | null {
+  const { headers } = request;
   const coding = headers.get('transfer-encoding');
   if (coding !== null) return coding.trim().toLowerCase() === 'chunked' ? CHUNKED : null;
   const length = headers.get('content-length');
-  if (length === null) return NO_BODY;
+  if (length === null) {
+    // Over HTTP/2, which has no Host, a body needs neither header.
+    return headers.get('host') === null && request.body !== null ? CHUNKED : NO_BODY;
+  }
   // Lines that repeat the same length came joined.
   const [first = ''] = length.split(',', 1);
   return LENGTH.test(first) ? { kind: 'length', bytes: Number(first) } : null;

@@ -63,8 +63,9 @@ export class AccessLog {
     this.#seconds = new Map();
     for (const { last, count } of seconds.values()) {
       if (last === null) continue;
+      const { proxied: _, ...common } = last;
       this.#write({
-        ...last,
+        ...common,
         keyId: null,
         address: null,
         holder: null,

@@ -32,6 +32,8 @@ export class DirectoryFullError extends Error {
   override name = 'DirectoryFullError';
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 export class Directory {
   readonly #store: Store;
   readonly #scheduler: Scheduler;
@@ -87,15 +89,23 @@ export class Directory {
     return turn;
   }
 
-  /** Makes a pool, or gives one new settings. */
-  async put(spec: PoolSpec, isManaged = false): Promise<Entry> {
+  /**
+   * Makes a pool, or gives one new settings.
+   * @param yielding pools that are about to be put, too, so that their hosts can be taken.
+   */
+  async put(
+    spec: PoolSpec,
+    isManaged = false,
+    yielding: ReadonlySet<string> = NONE,
+  ): Promise<Entry> {
     const known = this.#entries.get(spec.name);
     if (known === undefined && this.#entries.size >= CEILINGS.pools) {
       throw new DirectoryFullError(`A server holds at most ${CEILINGS.pools} pools.`);
     }
     for (const host of spec.upstream?.hosts ?? []) {
       const owner = this.#hosts.get(host) ?? spec.name;
-      if (owner !== spec.name) throw new HostTakenError(`${host} is another pool's host.`);
+      const isFree = owner === spec.name || yielding.has(owner);
+      if (!isFree) throw new HostTakenError(`${host} is another pool's host.`);
     }
     const createdAt = known?.createdAt ?? this.#epochMs();
     await this.#store.savePool(this.#row(spec, { createdAt, isManaged }));

@@ -8,6 +8,7 @@ import type { Lease } from '../core/lease.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 import type { LogEntry } from '../store/entry.ts';
+import { unsent } from '../store/entry.ts';
 
 export type Verdict = Granted | Refused;
 
@@ -59,6 +60,8 @@ export function refusedBy(
 /** Who asked, as far as the log wants it beyond the ask itself. */
 export interface Caller {
   readonly address: string | null;
+  /** What a request to a pool's host asked for. */
+  readonly asked?: () => { readonly method: string; readonly path: string };
 }
 
 export function entryOf(
@@ -67,6 +70,7 @@ export function entryOf(
   where: { pool: string; at: number },
 ): LogEntry {
   const isGrant = verdict.kind === 'granted';
+  const asked = ask.asked?.();
   return {
     id: ask.attempt,
     at: where.at,
@@ -80,5 +84,6 @@ export function entryOf(
     keyId: ask.keyId,
     address: ask.address,
     holder: ask.holder,
+    ...(asked === undefined ? {} : { proxied: unsent(asked.method, asked.path) }),
   };
 }

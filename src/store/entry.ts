@@ -38,3 +38,16 @@ export interface ProxiedEntry {
   readonly bytesOut: number;
   readonly credential: string | null;
 }
+
+/** Of a request that asked for a path of a pool's host and was never forwarded. */
+export function unsent(method: string, path: string): ProxiedEntry {
+  return {
+    method,
+    path,
+    upstreamStatus: null,
+    durationMs: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+    credential: null,
+  };
+}

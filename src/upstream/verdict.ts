@@ -90,6 +90,12 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
+/**
+ * What stands in the text of every body of a 200 that refuses, or that tells of a bucket of points:
+ * a body without it need not be parsed.
+ */
+export const TOLD_WITH_200 = /throttl|rate[ _]?limit|temporary lockout/i;
+
 const RATE_LIMIT_WORDS = /RATE ?LIMIT|QUOTAEXCEEDED|DAILYLIMITEXCEEDED/;
 
 function hasCode(body: unknown, pattern: RegExp): boolean {

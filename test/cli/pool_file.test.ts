@@ -132,6 +132,15 @@ describe('readPoolFile', () => {
     expect(line).not.toContain('nb_live_secret');
   });
 
+  it('refuses a host that two pools name', async () => {
+    const on = (name: string, host: string) => ({
+      name,
+      upstream: { url: 'http://127.0.0.1:1', hosts: [host] },
+    });
+    expect(await refusal({ pools: [on('a', 'one.test'), on('b', 'ONE.test')] }))
+      .toBe('pools.json: host one.test is in pools a and b');
+  });
+
   it('refuses a file that cannot be read', async () => {
     await expect(readPoolFile('missing.json')).rejects.toThrow('missing.json: No such file');
   });
@@ -182,6 +191,30 @@ describe('applyPoolFile', () => {
     expect(await status('a', 'nb_live_two')).toBe(200);
     expect(await status('a', 'nb_live_three')).toBe(200);
     expect(door.server.directory.get('a')?.keys.rows()[0]?.id).toBe(before?.id);
+  });
+
+  describe('hosts of upstreams', () => {
+    const on = (name: string, ...hosts: string[]) => ({
+      name,
+      upstream: { url: 'http://127.0.0.1:1', hosts },
+    });
+
+    it('of another pool are refused before anything is changed', async () => {
+      await apply({ pools: [on('gone', 'one.test')] });
+      await expect(apply({ pools: [{ name: 'new' }, on('b', 'two.test', 'One.test')] })).rejects
+        .toThrow("host one.test of pool b is another pool's: gone");
+      expect(door.server.directory.get('new')).toBeUndefined();
+      expect(door.server.directory.get('gone')?.isManaged).toBe(true);
+    });
+
+    it('are passed on from one pool of the file to another', async () => {
+      await apply({ pools: [on('a', 'one.test'), on('b', 'two.test')] });
+      await apply({ pools: [on('a', 'two.test'), on('b', 'one.test')] });
+      expect(Object.fromEntries(door.server.directory.hosts)).toEqual({
+        'one.test': 'b',
+        'two.test': 'a',
+      });
+    });
   });
 
   it('keeps a pool that is taken out, owned by nobody', async () => {

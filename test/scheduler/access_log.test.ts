@@ -4,6 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { AccessLog } from '../../src/scheduler/access_log.ts';
 import type { LogEntry } from '../../src/store/entry.ts';
+import { unsent } from '../../src/store/entry.ts';
 import { ManualClock } from '../support/manual_clock.ts';
 import { T0 } from '../support/pools.ts';
 
@@ -81,6 +82,16 @@ describe('AccessLog', () => {
     log.summarise();
     expect(rows.map(({ count }) => count).slice(100)).toEqual([3]);
     expect(clock.armed).toBe(0);
+  });
+
+  it('says in a summary nothing of what one of many asked for', async () => {
+    const { clock, rows, log } = table();
+    const proxied = unsent('GET', '/a');
+    for (let each = 0; each < 102; each++) log.refuse(entry({ kind: 'proxy', proxied }));
+    await clock.pass(1000);
+    expect(rows[99]).toMatchObject({ proxied });
+    expect(rows[100]).toMatchObject({ count: 2 });
+    expect(rows[100]).not.toHaveProperty('proxied');
   });
 
   it('writes every grant', () => {

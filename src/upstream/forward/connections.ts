@@ -36,6 +36,8 @@ export class Connections {
     const idle = this.#idle.get(nameOf(origin));
     const last = idle?.at(-1);
     if (last === undefined || this.#options.nowMs() - last.idleSinceMs > FRESH_MS) return null;
+    // Bytes that nobody asked for have come, and its end is about to be noticed.
+    if (last.ahead.length > 0) return null;
     idle?.pop();
     return last;
   }

@@ -40,8 +40,16 @@ export function framingOf(head: AnswerHead, method: string): Framing {
   return status === 205 ? NONE : CLOSE;
 }
 
+function isFramed({ headers }: AnswerHead): boolean {
+  return listOf(headers, 'transfer-encoding').length > 0 ||
+    listOf(headers, 'content-length').some((length) => length !== '0');
+}
+
 /** Whether the connection may carry another request, once this answer has ended as framed. */
 export function isKept(head: AnswerHead, framing: Framing): boolean {
   if (head.minor === 0 || framing.kind === 'close') return false;
+  // Some send the body that these statuses cannot have; the next answer must not begin with it.
+  if (head.status === 204 && isFramed(head)) return false;
+  if (head.status === 304 && listOf(head.headers, 'transfer-encoding').length > 0) return false;
   return !listOf(head.headers, 'connection').includes('close');
 }

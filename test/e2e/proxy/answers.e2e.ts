@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { answering, plain, RawCaller, RawUpstream } from './raw.ts';
+import { answering, holds, plain, RawCaller, RawUpstream } from './raw.ts';
 import { ProxyServer } from './server.ts';
 
 const server = new ProxyServer();
@@ -149,6 +149,15 @@ describe('an answer', () => {
     expect((await server.call({ pool: 'echo', method: 'HEAD' })).status).toBe(200);
   });
 
+  it('to HEAD without a length gets none', async () => {
+    for (const line of ['', 'transfer-encoding: chunked\r\n']) {
+      upstream.play = answering(`HTTP/1.1 200 OK\r\n${line}\r\n`);
+      const { headers } = await server.call({ pool: 'echo', method: 'HEAD' });
+      expect(headers).not.toHaveProperty('content-length');
+    }
+    expect(await server.capacity('echo')).toBe(4);
+  });
+
   it('that ends with the connection is whole', async () => {
     upstream.play = (socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\nto the end');
     expect(await server.call({ pool: 'echo' })).toMatchObject({ status: 200, body: 'to the end' });
@@ -204,6 +213,10 @@ describe('large bodies', () => {
 
 describe('Expect: 100-continue', () => {
   it('is answered when the body is wanted, and the body follows', async () => {
+    upstream.play = async (socket, request) => {
+      await holds(() => request.body === 'body');
+      socket.write(plain());
+    };
     const caller = new RawCaller(server.port);
     caller.send(`PUT / HTTP/1.1\r\n${HOST}Content-Length: 4\r\nExpect: 100-continue\r\n\r\n`);
     await caller.until(/100 Continue/);

@@ -80,6 +80,28 @@ describe('admission', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 
+  it('tells in the log what was asked for and refused', async () => {
+    const release = await hold('gate');
+    await server.call({ pool: 'gate', method: 'PUT', path: '/full?q=1', headers: NO_QUEUE });
+    await server.call({
+      pool: 'gate',
+      path: '/bad',
+      headers: { 'x-nthpool-queue-timeout-ms': '-1' },
+    });
+    await server.call({ pool: 'gate', path: '/key', headers: { 'x-nthpool-key': 'nb_live_x' } });
+    await release();
+    const { entries } = await server.admin('GET', '/pools/gate/log?limit=20');
+    const rows = (entries as Record<string, unknown>[]).filter(({ path }) =>
+      ['/full', '/bad', '/key'].includes(String(path))
+    );
+    expect(rows).toMatchObject([
+      { kind: 'proxy', outcome: 'unauthorized', method: 'GET', path: '/key' },
+      { kind: 'proxy', outcome: 'invalid_request', method: 'GET', path: '/bad' },
+      { kind: 'proxy', outcome: 'too_many_requests', method: 'PUT', path: '/full' },
+    ]);
+    expect(rows[0]).toMatchObject({ upstreamStatus: null, bytesIn: 0, bytesOut: 0 });
+  });
+
   it('tells an unknown pool, a wrong key and a missing one the same', async () => {
     await server.pool('keyed', upstream.port, { access: { key: { required: true } } });
     const answers = [
@@ -224,5 +246,45 @@ describe('credentials', () => {
     upstream.requests.length = 0;
     await server.call({ pool: 'keys', headers: { 'x-nthpool-queue-timeout-ms': '5000' } });
     expect(upstream.requests[0]?.head).toContain('x-other: secret-a');
+  });
+});
+
+describe('a refusal in the body of a 200', () => {
+  beforeAll(() => server.pool('graph', upstream.port, { limit: 2 }));
+
+  const answer = (body: unknown, type = 'application/json') =>
+    answering(plain(JSON.stringify(body), `content-type: ${type}\r\n`));
+  const pausedMs = async () => {
+    const { pausedUntil } = await server.admin('GET', '/pools/graph/status');
+    return pausedUntil === null ? 0 : Number(pausedUntil) - Date.now();
+  };
+
+  it('is none where it is no code of an error', async () => {
+    upstream.play = answer({ text: 'you are THROTTLED', errors: [{ message: 'rate limit' }] });
+    expect((await server.call({ pool: 'graph' })).status).toBe(200);
+    upstream.play = answer({ errors: [{ extensions: { code: 'THROTTLED' } }] }, 'text/html');
+    expect((await server.call({ pool: 'graph' })).status).toBe(200);
+    expect(await pausedMs()).toBe(0);
+  });
+
+  it('passes on as it is, and holds the next ones back', async () => {
+    upstream.play = answer({
+      errors: [{ extensions: { code: 'THROTTLED' } }],
+      extensions: {
+        cost: {
+          requestedQueryCost: 500,
+          throttleStatus: { maximumAvailable: 1000, currentlyAvailable: 100, restoreRate: 50 },
+        },
+      },
+    });
+    const { status, body } = await server.call({ pool: 'graph', method: 'POST', body: '{}' });
+    expect([status, JSON.parse(body).errors]).toEqual([200, [{
+      extensions: { code: 'THROTTLED' },
+    }]]);
+    const waitMs = await pausedMs();
+    expect(waitMs).toBeGreaterThan(6000);
+    expect(waitMs).toBeLessThan(9500);
+    const refused = await server.call({ pool: 'graph', headers: NO_QUEUE });
+    expect(refused.headers['x-nthpool-error']).toBe('too_many_requests');
   });
 });

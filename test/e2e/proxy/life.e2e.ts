@@ -249,4 +249,14 @@ describe('the server', () => {
     expect(await holds(() => upstream.sockets.size === 0)).toBe(true);
     one.close();
   });
+
+  it('ends the requests of a pool that is deleted', async () => {
+    await server.pool('gone', upstream.port, { limit: 2 });
+    upstream.play = answering('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n');
+    const one = caller('GET /a HTTP/1.1\r\nHost: gone.localhost\r\n\r\n');
+    await one.until(/hi/);
+    await server.admin('DELETE', '/pools/gone');
+    expect(await one.until('ended')).not.toMatch(/\r\n0\r\n\r\n$/);
+    expect(await holds(() => upstream.sockets.size === 0)).toBe(true);
+  });
 });

@@ -3,6 +3,8 @@
  * against an upstream that records what it got, fuzzed, and attempts to smuggle a second request.
  */
 import fc from 'fast-check';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { answering, holds, plain, RawCaller, RawUpstream } from './raw.ts';
 import { ProxyServer } from './server.ts';
@@ -156,5 +158,46 @@ describe('attempts to smuggle', () => {
     expect(await caller.until(/"}$/)).toMatch(/^HTTP\/1\.1 400/);
     expect(upstream.requests).toHaveLength(0);
     caller.close();
+  });
+});
+
+describe('HTTP/2', () => {
+  const curl = async (...args: string[]) => {
+    const url = `http://echo.localhost:${server.port}/up`;
+    const all = ['-sS', '--max-time', '10', '--http2-prior-knowledge', ...args, url];
+    const to = `echo.localhost:${server.port}:127.0.0.1`;
+    return (await promisify(execFile)('curl', ['--resolve', to, ...all])).stdout;
+  };
+
+  it('carries a body without a length', async () => {
+    upstream.play = async (socket, request) => {
+      await holds(() => request.body !== '');
+      socket.write(plain());
+    };
+    expect(await curl('-X', 'PUT', '-d', 'whole body', '-H', 'content-length:')).toBe('ok');
+    const [request] = upstream.requests;
+    expect(request?.head).toMatch(/\r\ntransfer-encoding: chunked\r\n/);
+    expect(request?.body).toBe('a\r\nwhole body\r\n0\r\n\r\n');
+  });
+
+  it('carries no body where there is none, and cookies as one', async () => {
+    expect(await curl('-H', 'cookie: a=1', '-H', 'cookie: b=2')).toBe('ok');
+    expect(upstream.requests[0]?.head).toMatch(/\r\ncookie: a=1; b=2\r\n/);
+    expect(upstream.requests[0]?.head).not.toMatch(/transfer-encoding|content-length/);
+  });
+});
+
+describe('methods', () => {
+  it('that would open a tunnel, or show a credential, go nowhere', async () => {
+    const connect = await through(`CONNECT echo.localhost:80 HTTP/1.1\r\n${HOST}\r\n`, /\}$/);
+    expect(connect.received).toMatch(/^HTTP\/1\.1 400 /);
+    expect((await through(`TRACE /a HTTP/1.1\r\n${HOST}\r\n`)).line).toBe('TRACE /base/a HTTP/1.1');
+    upstream.requests.length = 0;
+    await server.pool('traced', upstream.port, {
+      upstream: { credentials: [{ name: 'a', header: 'x-api-key', value: 'secret-a' }] },
+    });
+    const trace = await server.call({ pool: 'traced', method: 'TRACE' });
+    expect([trace.status, trace.headers['x-nthpool-error']]).toEqual([400, 'invalid_request']);
+    expect(upstream.requests).toHaveLength(0);
   });
 });

@@ -10,6 +10,10 @@ import { join } from 'node:path';
 import { request } from 'node:http';
 
 const TOKEN = 'e2e-admin-token-of-forty-characters-0000';
+/** NTHBOUNCER_BIN names a compiled binary to test in place of the sources. */
+const BINARY = process.env['NTHBOUNCER_BIN'];
+const DENO = process.env['DENO_BIN'] ?? 'node_modules/.bin/deno';
+const COMMAND = BINARY === undefined ? [DENO, 'run', '-A', 'src/main.ts'] : [BINARY];
 
 export interface Answer {
   readonly status: number;
@@ -24,11 +28,9 @@ export class ProxyServer {
   output = '';
 
   async start(more: readonly string[] = [], env: Record<string, string> = {}): Promise<this> {
-    const deno = process.env['DENO_BIN'] ?? 'node_modules/.bin/deno';
-    const child = spawn(deno, [
-      'run',
-      '-A',
-      'src/main.ts',
+    const [program, ...args] = COMMAND;
+    const child = spawn(program as string, [
+      ...args,
       'serve',
       '--port',
       String(this.port),

@@ -109,6 +109,24 @@ describe('an exchange', () => {
     expect(line.isClosed).toBe(true);
   });
 
+  it.each([
+    ['204 with a length', 'HTTP/1.1 204 X\r\ncontent-length: 5\r\n\r\n'],
+    ['204 in chunks', 'HTTP/1.1 204 X\r\ntransfer-encoding: chunked\r\n\r\n'],
+    ['304 in chunks', 'HTTP/1.1 304 X\r\ntransfer-encoding: chunked\r\n\r\n'],
+  ])('closes a connection on which the body of a %s may follow', async (_, text) => {
+    const { answer, line } = await ask(text);
+    await answer;
+    expect(line.isClosed).toBe(true);
+  });
+
+  it('keeps a connection after 204 and 304 without a body', async () => {
+    for (const text of ['204 X\r\ncontent-length: 0\r\n', '304 X\r\ncontent-length: 5\r\n']) {
+      const { answer, line } = await ask(`HTTP/1.1 ${text}\r\n`);
+      await answer;
+      expect(line.isClosed).toBe(false);
+    }
+  });
+
   it('drops an idle connection that speaks without being asked, or ends', async () => {
     for (
       const disturb of [(line: MemoryLine) => line.gives('x'), (line: MemoryLine) => line.ends()]
