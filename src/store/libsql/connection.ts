@@ -16,8 +16,7 @@ const BUSY_WAIT_MS = 5;
 /** Checkpoints are made after a fold; this is SQLite's own, should there be no folds (16 MB). */
 const CHECKPOINT_PAGES = 4000;
 
-const PRAGMAS =
-  `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
+const PRAGMAS = `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
 
 export interface ConnectionOptions {
   /** A URL that the client takes. */
