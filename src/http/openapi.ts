@@ -72,6 +72,9 @@ function makeDocument(): Json {
   };
 }
 
+/** Any of the fields, at any depth: a client's types must not forbid them. */
+const MERGE = { type: 'object', additionalProperties: true };
+
 function operationOf(row: Row, path: string): Json {
   const { tag, about, body, query, status = 200, answer } = row;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -93,7 +96,7 @@ function operationOf(row: Row, path: string): Json {
     ...(schema === undefined ? {} : {
       requestBody: {
         content: {
-          'application/json': { schema: row.isMerge ? { type: 'object' } : schema },
+          'application/json': { schema: row.isMerge ? MERGE : schema },
         },
       },
     }),
