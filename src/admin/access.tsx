@@ -262,7 +262,7 @@ function PolicyForm({ policy, spec, act }: { policy: Policy; spec: Json; act: st
       <h3>{title}</h3>
       <Action
         to={`${act}/${rule}`}
-        label={`Save ${title[0]?.toLowerCase()}${title.slice(1)}`}
+        label={`Save ${rule === 'cloudflareAccess' ? title : lowered(title)}`}
         told={`Now: ${inForce(rule, spec)}`}
       >
         {isOptional ? <OnOff path={`access.${rule}`} isOn={set !== null} /> : null}
@@ -273,6 +273,8 @@ function PolicyForm({ policy, spec, act }: { policy: Policy; spec: Json; act: st
     </section>
   );
 }
+
+const lowered = (text: string) => `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
 
 /** The settings with the parts of a token's rule as their fields show them. */
 function withJwtShown(spec: Json, set: Json | null): Json {

@@ -24,7 +24,10 @@ export const referenceRoutes: readonly Route[] = [
   { method: 'GET', path: '/docs', access: 'open', answer: showReference },
 ];
 
-/** The reader brings styles of its own in many pieces. Scripts stay the page's own files. */
+/**
+ * The reader writes styles into the elements that it draws, a different one for each kind, and is a
+ * heap of text without them; no hash or nonce covers those. Scripts stay the page's own files.
+ */
 const READER_STYLES = "style-src 'self' 'unsafe-inline'";
 
 async function showReference(context: Context): Promise<Response> {
