@@ -137,6 +137,7 @@ export const LogParams = z.object({
   limit: digits.pipe(whole(1, 1_000)).default(100),
   cursor: z.string().max(64).optional(),
   outcome: z.string().max(64).optional(),
+  keyId: z.string().max(64).optional(),
   since: digits.optional(),
   until: digits.optional(),
 });

@@ -14,6 +14,9 @@ export function ApiPage() {
         <script src='/admin/assets/api.js' defer></script>
       </head>
       <body>
+        <header>
+          <h1>API of nthbouncer</h1>
+        </header>
         <rapi-doc
           spec-url='/openapi.json'
           render-style='read'

@@ -85,10 +85,12 @@ export function Time({ ms }: { ms: unknown }) {
 
 /** A form whose answer is shown beside its button. */
 export function Action(
-  { to, label, kind = '', children }: {
+  { to, label, kind = '', told = '', children }: {
     to: string;
     label: string;
     kind?: string;
+    /** What stands where the answer will. */
+    told?: string;
     children?: Child;
   },
 ) {
@@ -97,7 +99,7 @@ export function Action(
       {children}
       <div class='row'>
         <button type='submit' class={kind}>{label}</button>
-        <output class='told' aria-live='polite'></output>
+        <output class='told' aria-live='polite'>{told}</output>
       </div>
     </form>
   );

@@ -125,7 +125,7 @@ export function LogPage(
         </label>
         <label>
           Key id
-          <input name='keyId' value={filter.keyId} />
+          <input name='keyId' maxlength={64} value={filter.keyId} />
         </label>
         <label>
           Last minutes

@@ -16,7 +16,7 @@ export const logRoutes: readonly Route[] = [
 
 async function showLog(context: Context, server: Server): Promise<Response> {
   const { spec } = entryOf(context, server);
-  const { limit, cursor, outcome, since, until } = parsed(LogParams, context.req.query());
+  const { limit, cursor, outcome, keyId, since, until } = parsed(LogParams, context.req.query());
   if (cursor !== undefined && !isLogCursor(cursor)) {
     throw new Fault('invalid_request', { message: 'cursor: must be the nextCursor of a page' });
   }
@@ -26,6 +26,7 @@ async function showLog(context: Context, server: Server): Promise<Response> {
     limit,
     ...(cursor === undefined ? {} : { cursor }),
     ...(outcome === undefined ? {} : { outcome }),
+    ...(keyId === undefined ? {} : { keyId }),
     ...(since === undefined ? {} : { since }),
     ...(until === undefined ? {} : { until }),
   });

@@ -24,7 +24,10 @@ export const referenceRoutes: readonly Route[] = [
   { method: 'GET', path: '/docs', access: 'open', answer: showReference },
 ];
 
-/** The reader brings styles of its own in many pieces. Scripts stay the page's own files. */
+/**
+ * The reader writes styles into the elements that it draws, a different one for each kind, and is a
+ * heap of text without them; no hash or nonce covers those. Scripts stay the page's own files.
+ */
 const READER_STYLES = "style-src 'self' 'unsafe-inline'";
 
 async function showReference(context: Context): Promise<Response> {
@@ -72,6 +75,9 @@ function makeDocument(): Json {
   };
 }
 
+/** Any of the fields, at any depth: a client's types must not forbid them. */
+const MERGE = { type: 'object', additionalProperties: true };
+
 function operationOf(row: Row, path: string): Json {
   const { tag, about, body, query, status = 200, answer } = row;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -93,7 +99,7 @@ function operationOf(row: Row, path: string): Json {
     ...(schema === undefined ? {} : {
       requestBody: {
         content: {
-          'application/json': { schema: row.isMerge ? { type: 'object' } : schema },
+          'application/json': { schema: row.isMerge ? MERGE : schema },
         },
       },
     }),

@@ -3,9 +3,12 @@
  * API refuses is shown in the form; what it did shows on the page that follows.
  */
 import type { Context } from 'hono';
+import { html } from 'hono/html';
 import { CEILINGS } from '../ceilings.ts';
 import { Problem } from '../admin/layout.tsx';
-import { FreshKey } from '../admin/settings.tsx';
+import type { Rule } from '../admin/in_force.ts';
+import { inForce } from '../admin/in_force.ts';
+import { FreshKey } from '../admin/keys.tsx';
 import type { Form } from './form.ts';
 import { formOf, jsonOfForm } from './form.ts';
 import type { Ask, Told } from './inside.ts';
@@ -24,6 +27,8 @@ interface Action {
   /** The page that follows, below the pool's; null: the list of pools. */
   readonly next: string | null;
   readonly ask: (form: Form, server: Server) => Ask;
+  /** The rule that it changes, and whose new effect is told. */
+  readonly tells?: Rule;
 }
 
 const post = (path: string) => (form: Form): Ask => ({
@@ -32,16 +37,21 @@ const post = (path: string) => (form: Form): Ask => ({
   body: jsonOfForm(form),
 });
 
+const change = (form: Form): Ask => ({ method: 'PATCH', path: '', body: jsonOfForm(form) });
+
 const ACTIONS: Readonly<Record<string, Action>> = {
   pause: { next: '', ask: post('/pause') },
   resume: { next: '', ask: post('/resume') },
   forget: { next: '', ask: post('/governor/forget') },
   drain: { next: '', isConfirmed: true, ask: post('/drain') },
   delete: { next: null, isConfirmed: true, ask: () => ({ method: 'DELETE', path: '' }) },
-  change: {
-    next: '',
-    ask: (form) => ({ method: 'PATCH', path: '', body: jsonOfForm(form) }),
-  },
+  change: { next: '', ask: change },
+  key: { next: '', tells: 'key', ask: change },
+  ip: { next: '', tells: 'ip', ask: change },
+  hmac: { next: '', tells: 'hmac', ask: change },
+  jwt: { next: '', tells: 'jwt', ask: change },
+  cloudflareAccess: { next: '', tells: 'cloudflareAccess', ask: change },
+  upstream: { next: '', tells: 'upstream', ask: change },
   'take-back': {
     next: '/slots',
     ask: (form) => ({ method: 'DELETE', path: `/slots/${part(form, 'ref')}` }),
@@ -82,7 +92,7 @@ export async function act(context: Context, server: Server): Promise<Response> {
     ask = action.ask(form, server);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return pieceAnswer(context, Problem({ message: `This is no JSON: ${error.message}` }));
+    return pieceAnswer(context, Problem({ message: `This cannot be read: ${error.message}` }));
   }
   const path = `/pools/${encodeURIComponent(name)}${ask.path}`;
   const told = await patiently(server, { ...ask, path }, what === 'drain');
@@ -90,7 +100,10 @@ export async function act(context: Context, server: Server): Promise<Response> {
   if (what === 'make-key') {
     return pieceAnswer(context, FreshKey({ value: String(told.json['key']) }));
   }
-  if (what === 'change') return pieceAnswer(context, 'Saved; it applies from now on.');
+  if (action.ask === change) {
+    const now = action.tells === undefined ? '' : ` Now: ${inForce(action.tells, told.json)}`;
+    return pieceAnswer(context, html`${`Saved; it applies from now on.${now}`}`);
+  }
   return goTo(context, action.next === null ? '/admin' : `/admin/pools/${name}${action.next}`);
 }
 

@@ -7,14 +7,15 @@ import { LogPage, QueuePage, SlotsPage } from '../admin/tables.tsx';
 import type { PoolPage, Tab } from '../admin/pool.tsx';
 import { Overview } from '../admin/pool.tsx';
 import { PoolsPage } from '../admin/pools.tsx';
-import { AccessPage, SettingsPage } from '../admin/settings.tsx';
+import { AccessPage } from '../admin/access.tsx';
+import { SettingsPage } from '../admin/settings.tsx';
 import type { Json, Page } from '../admin/shapes.ts';
 import { entryOf } from './admin_body.ts';
 import { assetRoutes } from './assets.ts';
 import { Fault } from './fault.ts';
 import { referenceRoutes } from './openapi.ts';
 import { readApi } from './inside.ts';
-import { exportLog, logPath, ofKey } from './log_export.ts';
+import { exportLog, logPath } from './log_export.ts';
 import { act, makePool } from './page_actions.ts';
 import { pageAnswer } from './page_answer.ts';
 import { poolView } from './pool_view.ts';
@@ -81,6 +82,8 @@ function showPool(tab: Tab) {
 const read = (frame: PoolPage, server: Server, path: string) =>
   readApi(server, `/pools/${frame.view.name}${path}`);
 
+const isJson = (context: Context) => context.req.query('as') === 'json';
+
 type Show = (frame: PoolPage, context: Context, server: Server) => Promise<Child>;
 
 const TABS: Readonly<Record<Tab, Show>> = {
@@ -97,11 +100,12 @@ const TABS: Readonly<Record<Tab, Show>> = {
     const { waiters } = await read(frame, server, '/waiters');
     return QueuePage({ frame, rows: waiters as Json[] });
   },
-  settings: async (frame, _, server) =>
-    SettingsPage({ frame, spec: await read(frame, server, '') }),
-  access: async (frame, _, server) => {
+  settings: async (frame, context, server) =>
+    SettingsPage({ frame, spec: await read(frame, server, ''), isJson: isJson(context) }),
+  access: async (frame, context, server) => {
     const { keys } = await read(frame, server, '/keys');
-    return AccessPage({ frame, spec: await read(frame, server, ''), keys: keys as Json[] });
+    const spec = await read(frame, server, '');
+    return AccessPage({ frame, spec, keys: keys as Json[], isJson: isJson(context) });
   },
   log: async (frame, context, server) => {
     const { outcome = '', keyId = '', minutes = '' } = context.req.query();
@@ -109,6 +113,6 @@ const TABS: Readonly<Record<Tab, Show>> = {
     const { entries, nextCursor } = await readApi(server, logPath(context, server, LOG_ROWS));
     const filter = { outcome, keyId, minutes };
     const next = nextCursor as string | null;
-    return LogPage({ frame, rows: ofKey(context, entries), filter, next });
+    return LogPage({ frame, rows: entries as Json[], filter, next });
   },
 };

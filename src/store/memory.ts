@@ -169,10 +169,11 @@ export class MemoryStore implements Store {
   }
 
   readLog(query: LogQuery): Promise<LogPage> {
-    const { pool, limit, cursor, outcome, since, until } = query;
+    const { pool, limit, cursor, outcome, keyId, since, until } = query;
     const below = cursor === undefined ? Infinity : isLogCursor(cursor) ? Number(cursor) : 0;
     const found = (this.#log.get(pool) ?? []).filter(({ number, entry }) =>
       number < below && (outcome === undefined || entry.outcome === outcome) &&
+      (keyId === undefined || entry.keyId === keyId) &&
       (since === undefined || entry.at >= since) && (until === undefined || entry.at <= until)
     ).reverse();
     const page = found.slice(0, limit);

@@ -122,6 +122,7 @@ export interface LogQuery {
   /** Where the page before ended: see {@link isLogCursor}. */
   readonly cursor?: string;
   readonly outcome?: string;
+  readonly keyId?: string;
   /** Epoch ms, both inclusive. */
   readonly since?: number;
   readonly until?: number;

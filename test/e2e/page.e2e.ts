@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Running } from './browser.ts';
-import { ADMIN_TOKEN, CHROMIUM, launch, look, SHOTS, startServer } from './browser.ts';
+import { ADMIN_TOKEN, axeFindings, CHROMIUM, launch, look, SHOTS, startServer } from './browser.ts';
 
 const NASTY = '<img src=x onerror=alert(1)>"><svg/onload=alert(1)>';
 
@@ -188,12 +188,13 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       await page.waitForTimeout(300);
+      expect(await axeFindings(page)).toEqual([]);
       await page.screenshot({ path: `${SHOTS}/docs-1280-${colorScheme}.png` });
     }
     expect(faults).toEqual([]);
     faults.length = 0;
     await go('/admin');
-  });
+  }, 60_000);
 
   it('signs out, ran no foreign script and asked nobody outside', async () => {
     await press('Sign out');

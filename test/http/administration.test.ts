@@ -222,6 +222,15 @@ describe('the access log', () => {
     expect((await page('outcome=nothing')).entries).toEqual([]);
   });
 
+  it('is narrowed by key, over all of it and not one page of it', async () => {
+    await caller.acquire();
+    const [{ keyId = '' } = {}] = (await page('limit=1')).entries as { keyId?: string }[];
+    const headers = { 'x-nthpool-key': WRONG_KEY };
+    for (let i = 0; i < 5; i++) await caller.acquire({}, { headers });
+    expect((await page(`limit=2&keyId=${keyId}`)).entries).toHaveLength(1);
+    expect((await page(`limit=2&keyId=${keyId.slice(1)}`)).entries).toEqual([]);
+  });
+
   it.each([
     'limit=0',
     'limit=1001',

@@ -27,6 +27,7 @@ test('every filter and page size gives what a search of all entries gives', asyn
   const logged = fc.record({
     pool: fc.constantFrom('a', 'b'),
     outcome: fc.constantFrom(...OUTCOMES),
+    keyId: fc.constantFrom('k1', 'k2', null),
     after: fc.integer({ min: -20, max: 20 }),
     copies: fc.constantFrom(1, 1, 1, 2, 40, 700),
     isFolded: fc.boolean(),
@@ -35,6 +36,7 @@ test('every filter and page size gives what a search of all entries gives', asyn
     pool: fc.constantFrom('a', 'b', 'c'),
     limit: fc.constantFrom(1, 3, 100, 1000),
     outcome: fc.option(fc.constantFrom(...OUTCOMES, 'grant'), { nil: undefined }),
+    keyId: fc.option(fc.constantFrom('k1', 'k2', 'k'), { nil: undefined }),
     since: fc.option(fc.integer({ min: -20, max: 20 }), { nil: undefined }),
     until: fc.option(fc.integer({ min: -20, max: 20 }), { nil: undefined }),
   });
@@ -46,19 +48,25 @@ test('every filter and page size gives what a search of all entries gives', asyn
         const store = libsqlAt(join(folder(), 'a.db'));
         await store.open();
         const all: LogEntry[] = [];
-        for (const { pool, outcome, after, copies, isFolded } of groups) {
+        for (const { pool, outcome, keyId, after, copies, isFolded } of groups) {
           const entries = Array.from(
             { length: copies },
             (_, n) =>
-              entry((all.length + n).toString(36), { pool, outcome, at: T0 + after + (n % 3) }),
+              entry((all.length + n).toString(36), {
+                pool,
+                outcome,
+                keyId,
+                at: T0 + after + (n % 3),
+              }),
           );
           all.push(...entries);
           await store.commit(batch({ entries }));
           if (isFolded) await store.fold();
         }
-        for (const { pool, limit, outcome, since, until } of queries) {
+        for (const { pool, limit, outcome, keyId, since, until } of queries) {
           const wanted = all.filter((one) =>
             one.pool === pool && (outcome === undefined || one.outcome === outcome) &&
+            (keyId === undefined || one.keyId === keyId) &&
             (since === undefined || one.at >= T0 + since) &&
             (until === undefined || one.at <= T0 + until)
           ).reverse();
@@ -66,6 +74,7 @@ test('every filter and page size gives what a search of all entries gives', asyn
             pool,
             limit: wanted.length > 150 * limit ? 100 : limit,
             ...(outcome === undefined ? {} : { outcome }),
+            ...(keyId === undefined ? {} : { keyId }),
             ...(since === undefined ? {} : { since: T0 + since }),
             ...(until === undefined ? {} : { until: T0 + until }),
           };

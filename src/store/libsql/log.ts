@@ -84,8 +84,8 @@ interface Choice {
 
 /** As many of the segments as a page may need and a call may decode. */
 function choose(segments: readonly Segment[], query: LogQuery, below: number): Choice {
-  const { outcome, since, until, limit } = query;
-  const isFiltered = outcome !== undefined || since !== undefined || until !== undefined;
+  const { outcome, keyId, since, until, limit } = query;
+  const isFiltered = [outcome, keyId, since, until].some((filter) => filter !== undefined);
   const enough = isFiltered ? ENTRIES_DECODED : limit;
   const wanted: Segment[] = [];
   let lowest = below;
@@ -115,8 +115,9 @@ async function readTexts(
   return new Map(rows.map((row) => [Number(row.last), String(row.entries)]));
 }
 
-function isAskedFor(entry: LogEntry, { outcome, since, until }: LogQuery): boolean {
+function isAskedFor(entry: LogEntry, { outcome, keyId, since, until }: LogQuery): boolean {
   return (outcome === undefined || entry.outcome === outcome) &&
+    (keyId === undefined || entry.keyId === keyId) &&
     (since === undefined || entry.at >= since) && (until === undefined || entry.at <= until);
 }
 

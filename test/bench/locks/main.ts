@@ -6,15 +6,10 @@
 import { parseArgs } from 'node:util';
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { startNoop, startServer, type Target } from './servers.ts';
+import { load, median, type Run } from './load.ts';
 import { acquireLatencies } from './latency.ts';
 
 const FSYNC_US_MIN = 50;
-
-interface Run {
-  readonly rate: number;
-  readonly p50us: number;
-  readonly p99us: number;
-}
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -59,9 +54,10 @@ async function main(): Promise<void> {
 }
 
 async function compare(connections: number, noop: Target, server: Target): Promise<void> {
+  const options = { connections, seconds: Number(values.seconds) };
   const pairs: { noop: Run; locks: Run }[] = [];
   for (let round = 0; round < Number(values.rounds); round++) {
-    pairs.push({ noop: await load(noop, connections), locks: await load(server, connections) });
+    pairs.push({ noop: await load(noop, options), locks: await load(server, options) });
   }
   const of = (pick: (pair: { noop: Run; locks: Run }) => number) => median(pairs.map(pick));
   const ms = (us: number) => (us / 1000).toFixed(2);
@@ -73,29 +69,6 @@ async function compare(connections: number, noop: Target, server: Target): Promi
     `${ms(of((p) => p.noop.p99us))}, ${ms(of((p) => p.locks.p99us))}`,
     of((p) => p.locks.p99us / p.noop.p99us).toFixed(2),
   ].join(' | '));
-}
-
-async function load(target: Target, connections: number): Promise<Run> {
-  const { stdout, stderr, success } = await new Deno.Command('wrk', {
-    args: [
-      '-t1',
-      `-c${connections}`,
-      `-d${values.seconds}s`,
-      '--latency',
-      '-s',
-      'test/bench/locks/pair.lua',
-      target.origin,
-      '--',
-      ...target.args,
-    ],
-  }).output();
-  const text = new TextDecoder().decode(stdout);
-  if (!success) throw new Error(`wrk failed: ${text}${new TextDecoder().decode(stderr)}`);
-  const result = JSON.parse(text.match(/RESULT (.*)/)?.[1] ?? '{}');
-  if (result.bad > 0 || result.failed > 0) {
-    throw new Error(`${result.bad} answers other than 200, ${result.failed} failed`);
-  }
-  return { rate: result.requests / result.us * 1e6, p50us: result.p50us, p99us: result.p99us };
 }
 
 /** The median time of an append of 4 KiB that reaches the disk, us. */
@@ -110,8 +83,4 @@ function measureFsync(): number {
   });
   closeSync(file);
   return median(times);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }

@@ -2,7 +2,7 @@
  * The processes that the benchmark measures: the no-op baseline and the server on a fresh database
  * with one wide pool. Each is started by this program and ended by it.
  */
-const ADMIN_TOKEN = 'benchmark-admin-token-0123456789abcdef';
+export const ADMIN_TOKEN = 'benchmark-admin-token-0123456789abcdef';
 
 export interface Target {
   readonly origin: string;
@@ -36,7 +36,11 @@ export async function startServer(folder: string, pool: object = {}): Promise<Ta
   return { origin, args: [key ?? '', '/pools/bench/lock/acquire', '/pools/bench/lock/'], end, pid };
 }
 
-async function admin(origin: string, path: string, body: object): Promise<{ key?: string }> {
+export async function admin(
+  origin: string,
+  path: string,
+  body: object,
+): Promise<{ key?: string }> {
   const answer = await fetch(`${origin}/admin/api${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ADMIN_TOKEN}` },

@@ -1,0 +1,294 @@
+/**
+ * Who may call a pool: its keys, and one form for each policy, with what the policy does now and
+ * what a change will do. Secrets go in and never come out.
+ */
+import { CEILINGS } from '../ceilings.ts';
+import { AsJson, JsonForm } from './as_json.tsx';
+import { claimsText } from './claims.ts';
+import type { Field } from './fields.tsx';
+import { Fields, OnOff } from './fields.tsx';
+import type { Rule } from './in_force.ts';
+import { inForce } from './in_force.ts';
+import { Keys } from './keys.tsx';
+import { Action } from './layout.tsx';
+import type { PoolPage } from './pool.tsx';
+import { PoolLayout } from './pool.tsx';
+import type { Json } from './shapes.ts';
+import { at } from './shapes.ts';
+
+interface Policy {
+  readonly rule: Rule;
+  readonly title: string;
+  /** What a change will do. */
+  readonly effect: string;
+  /** Whether it can be switched off as a whole. */
+  readonly isOptional: boolean;
+  readonly fields: readonly Field[];
+}
+
+const KEPT = 'Never shown; left empty, what is stored stays.';
+
+const KEY: Policy = {
+  rule: 'key',
+  title: 'Pool key',
+  effect: 'Places that are taken away stop working at once; keys themselves stay valid.',
+  isOptional: false,
+  fields: [
+    {
+      name: 'access.key.required:bool',
+      label: 'A key is',
+      options: [['true', 'required'], ['false', 'not required']],
+      about: 'Without a key, only the other rules say who may call.',
+    },
+    {
+      name: 'access.key.authorization:lines',
+      label: 'Also taken from Authorization',
+      input: 'checks',
+      options: ['Nthbouncer', 'Bearer', 'Basic'],
+      about: 'Basic: the key is the password. X-Nthpool-Key works always.',
+    },
+    {
+      name: 'access.key.headers:lines',
+      label: 'Also taken from these headers',
+      input: 'lines',
+      about: 'One name a line, x-api-key say; at most 8.',
+    },
+  ],
+};
+
+const ADDRESSES: Policy = {
+  rule: 'ip',
+  title: 'Addresses',
+  effect: 'Applies to the next call from each address; slots that are held stay held, and this ' +
+    'page is not bound by it.',
+  isOptional: false,
+  fields: [
+    {
+      name: 'access.ip.allow:lines',
+      label: 'Allow',
+      input: 'lines',
+      about: 'One address or range a line, 10.0.0.0/8 say; empty: all. At most 1000.',
+    },
+    {
+      name: 'access.ip.deny:lines',
+      label: 'Deny',
+      input: 'lines',
+      about: 'The same; wins over what is allowed.',
+    },
+  ],
+};
+
+const SIGNATURE: Policy = {
+  rule: 'hmac',
+  title: 'Signature (HMAC)',
+  effect:
+    'Callers that do not sign are refused at once. New secrets replace all that are stored: ' +
+    'to change one without a break, give the old and the new one, and later the new one alone.',
+  isOptional: true,
+  fields: [
+    {
+      name: 'access.hmac.secrets:secrets',
+      label: 'Secret',
+      input: 'secret',
+      about: `32 characters or more. ${KEPT}`,
+    },
+    {
+      name: 'access.hmac.secrets:secrets',
+      label: 'Second secret',
+      input: 'secret',
+      about: 'Only while callers change over.',
+    },
+    {
+      name: 'access.hmac.toleranceMs:int',
+      label: 'Tolerance of timestamps (ms)',
+      min: 1_000,
+      max: 900_000,
+      fallback: 300_000,
+      about: 'How far the caller’s clock may be off.',
+    },
+    {
+      name: 'access.hmac.bodyBytesMax:int',
+      label: 'Largest signed body (bytes)',
+      min: 0,
+      max: CEILINGS.signedBodyBytes,
+      fallback: 1024 * 1024,
+      about: 'A larger one is refused with 413.',
+    },
+  ],
+};
+
+const TOKEN: Policy = {
+  rule: 'jwt',
+  title: 'Token (JWT)',
+  effect: 'Callers without such a token are refused at once. With another source of keys, tokens ' +
+    'of the old one stop working.',
+  isOptional: true,
+  fields: [
+    {
+      name: 'access.jwt:one.jwksUrl.jwks.secret',
+      shows: 'access.jwt.keysFrom',
+      label: 'Keys from',
+      options: [['jwksUrl', 'a URL'], ['jwks', 'a key set below'], ['secret', 'a shared secret']],
+      about: 'By what the signature is checked.',
+    },
+    {
+      name: 'access.jwt.jwksUrl:text',
+      of: 'of-jwksUrl',
+      label: 'URL of the key set',
+      input: 'text',
+      about: 'Keys that rotate are fetched by themselves.',
+    },
+    {
+      name: 'access.jwt.jwks:json?',
+      of: 'of-jwks',
+      label: 'Key set (JWKS)',
+      input: 'lines',
+      about: 'Public keys alone, as JSON: {"keys": […]}.',
+    },
+    {
+      name: 'access.jwt.secret:secret',
+      of: 'of-secret',
+      label: 'Shared secret',
+      input: 'secret',
+      about: `32 characters or more. ${KEPT}`,
+    },
+    {
+      name: 'access.jwt.algorithms:lines?',
+      label: 'Algorithms',
+      input: 'checks',
+      options:
+        'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519 HS256 HS384 HS512'
+          .split(' '),
+      about: 'HS with a secret, the others with public keys. None: RS256 or HS256.',
+    },
+    {
+      name: 'access.jwt.issuer:lines?',
+      label: 'Issuers',
+      input: 'lines',
+      about: 'One a line, of which one must match; empty: any.',
+    },
+    {
+      name: 'access.jwt.audience:lines?',
+      label: 'Audiences',
+      input: 'lines',
+      about: 'One a line, of which one must match; empty: any.',
+    },
+    {
+      name: 'access.jwt.header:text?',
+      label: 'Header',
+      input: 'text',
+      about: 'Empty: Authorization: Bearer.',
+    },
+    {
+      name: 'access.jwt.requiredClaims:claims',
+      label: 'Claims wanted',
+      input: 'lines',
+      about: 'One a line: a name, or on every line name = value; several values as a JSON list.',
+    },
+    {
+      name: 'access.jwt.clockToleranceS:int',
+      label: 'Tolerance of clocks (s)',
+      min: 0,
+      max: 300,
+      fallback: 30,
+      about: 'For the instants in a token.',
+    },
+  ],
+};
+
+const CLOUDFLARE: Policy = {
+  rule: 'cloudflareAccess',
+  title: 'Cloudflare Access',
+  effect: 'Callers that do not come through this application of the team are refused at once.',
+  isOptional: true,
+  fields: [
+    {
+      name: 'access.cloudflareAccess.teamDomain:text',
+      label: 'Team domain',
+      input: 'text',
+      about: 'acme, or acme.cloudflareaccess.com.',
+    },
+    {
+      name: 'access.cloudflareAccess.audience:lines',
+      label: 'Audience tags',
+      input: 'lines',
+      about: 'The AUD tag of the application, one a line.',
+    },
+    {
+      name: 'access.cloudflareAccess.certsUrl:text?',
+      label: 'URL of the certificates',
+      input: 'text',
+      about: 'Empty: the team’s own.',
+    },
+  ],
+};
+
+const POLICIES = [KEY, ADDRESSES, SIGNATURE, TOKEN, CLOUDFLARE];
+
+export function AccessPage(
+  { frame, spec, keys, isJson }: {
+    frame: PoolPage;
+    spec: Json;
+    keys: readonly Json[];
+    isJson: boolean;
+  },
+) {
+  const act = `/admin/pools/${frame.view.name}/act`;
+  if (isJson) {
+    return (
+      <PoolLayout {...frame}>
+        <JsonForm act={`${act}/change`} name='access' value={spec['access']} />
+      </PoolLayout>
+    );
+  }
+  return (
+    <PoolLayout {...frame}>
+      <Keys keys={keys} act={act} />
+      <h2>Rules</h2>
+      <p>A call must pass every rule that is on. A change applies to the next call.</p>
+      {POLICIES.map((policy) => (
+        <PolicyForm key={policy.rule} policy={policy} spec={spec} act={act} />
+      ))}
+      <AsJson tab='access' pool={frame.view.name} what='the rules' />
+    </PoolLayout>
+  );
+}
+
+function PolicyForm({ policy, spec, act }: { policy: Policy; spec: Json; act: string }) {
+  const { rule, title, effect, isOptional, fields } = policy;
+  const set = at(spec, `access.${rule}`) as Json | null;
+  return (
+    <section aria-label={title} class='card'>
+      <h3>{title}</h3>
+      <Action
+        to={`${act}/${rule}`}
+        label={`Save ${rule === 'cloudflareAccess' ? title : lowered(title)}`}
+        told={`Now: ${inForce(rule, spec)}`}
+      >
+        {isOptional ? <OnOff path={`access.${rule}`} isOn={set !== null} /> : null}
+        <p class='effect'>{effect}</p>
+        <Fields fields={fields} spec={rule === 'jwt' ? withJwtShown(spec, set) : spec} />
+        {rule === 'jwt' ? <KnownClaims set={set} /> : null}
+      </Action>
+    </section>
+  );
+}
+
+const lowered = (text: string) => `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
+
+/** The settings with the parts of a token's rule as their fields show them. */
+function withJwtShown(spec: Json, set: Json | null): Json {
+  if (set === null) return spec;
+  const source = set['secretSet'] === true ? 'secret' : set['jwks'] === null ? 'jwksUrl' : 'jwks';
+  const shown = { ...set, requiredClaims: claimsText(set['requiredClaims']), keysFrom: source };
+  return { ...spec, access: { ...(spec['access'] as Json), jwt: shown } };
+}
+
+/** The names of claims whose values are stored: one that is not named any more is dropped. */
+function KnownClaims({ set }: { set: Json | null }) {
+  const claims = set?.['requiredClaims'] ?? [];
+  const names = Array.isArray(claims) ? [] : Object.keys(claims);
+  return (
+    <input type='hidden' name='access.jwt.requiredClaims:known' value={JSON.stringify(names)} />
+  );
+}
