@@ -43,6 +43,8 @@ export class Listener {
   readonly #address: { readonly host: string; readonly port: number };
   readonly #fetch: Fetch;
   #server: Deno.HttpServer<Deno.NetAddr> | null = null;
+  /** The servers of earlier certificates that still answer what they took. */
+  readonly #closing = new Set<Promise<void>>();
 
   constructor(address: { host: string; port: number }, fetch: Fetch) {
     this.#address = address;
@@ -78,12 +80,16 @@ export class Listener {
     if (tls === null || this.#server === null) return;
     const old = this.#server;
     this.#server = this.#serve(old.addr.port, tls);
-    void old.shutdown();
+    const closed = old.shutdown().finally(() => this.#closing.delete(closed));
+    this.#closing.add(closed);
   }
 
-  /** Takes no new connection, and resolves when what is under way has been answered. */
+  /**
+   * Takes no new connection, and resolves when what is under way has been answered, on sockets of
+   * before a reload too.
+   */
   async close(): Promise<void> {
-    await this.#server?.shutdown();
+    await Promise.all([this.#server?.shutdown(), ...this.#closing]);
   }
 
   #serve(port: number, tls: Tls | null): Deno.HttpServer<Deno.NetAddr> {

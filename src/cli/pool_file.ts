@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { hashOf, keyRow } from '../access/keys.ts';
 import { mapSecrets } from '../access/secret_fields.ts';
 import { CEILINGS } from '../ceilings.ts';
-import type { Directory } from '../scheduler/directory.ts';
+import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
+import type { Directory, Entry } from '../scheduler/directory.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
 import { messageOf } from '../log.ts';
@@ -65,20 +66,12 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
   }
   const { pools } = checked(PoolFile, json, path);
   const seen = new Set<string>();
-  const owners = new Map<string, string>();
   return pools.map(({ keys, ...rest }, index) => {
     const where = `${path}: pools.${index}`;
     const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
     const spec = checked(PoolSpec, resolved, where);
     if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
     seen.add(spec.name);
-    for (const host of spec.upstream?.hosts ?? []) {
-      const owner = owners.get(host) ?? spec.name;
-      if (owner !== spec.name) {
-        throw new PoolFileError(`${path}: host ${host} is in pools ${owner} and ${spec.name}`);
-      }
-      owners.set(host, spec.name);
-    }
     const hashed = keys.map((key) => ({ name: key.name, hash: keyHash(key, path) }));
     if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
       throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
@@ -88,46 +81,42 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
 }
 
 /**
- * Brings the directory to what the file says. Pools that it names no more stay, unmanaged. Returns
- * the ids of the keys that it revoked.
+ * Brings the directory to what the file says. Pools that it names no more stay, unmanaged.
+ * @throws PoolFileError before anything is changed, where the pools cannot stand together.
  */
 export async function applyPoolFile(
   directory: Directory,
   pools: readonly FilePool[],
   nowMs: number,
-): Promise<ReadonlySet<string>> {
-  const revoked = new Set<string>();
+): Promise<void> {
   const named = new Set(pools.map(({ spec }) => spec.name));
   await directory.inTurn(async () => {
-    const added = pools.filter(({ spec }) => directory.get(spec.name) === undefined).length;
-    if (directory.list().length + added > CEILINGS.pools) {
-      throw new PoolFileError(`a server holds at most ${CEILINGS.pools} pools`);
-    }
-    for (const { spec } of pools) {
-      for (const host of spec.upstream?.hosts ?? []) {
-        const owner = directory.hosts.get(host) ?? spec.name;
-        // Pools of the file may pass hosts on to each other.
-        if (named.has(owner)) continue;
-        throw new PoolFileError(`host ${host} of pool ${spec.name} is another pool's: ${owner}`);
-      }
-    }
-    for (const entry of directory.list()) {
-      if (entry.isManaged && !named.has(entry.spec.name)) await directory.put(entry.spec, false);
-    }
-    for (const { spec, keys } of pools) {
-      const entry = await directory.put(spec, true, named);
-      const wanted = new Set(keys.map((key) => key.hash));
-      const known = new Set(entry.keys.rows().map((row) => row.hash));
-      for (const row of entry.keys.rows()) {
-        if (wanted.has(row.hash)) continue;
-        await directory.removeKey(entry, row.id);
-        revoked.add(row.id);
-      }
-      const fresh = keys.filter((key) => !known.has(key.hash));
-      await directory.addKeys(entry, fresh.map((key) => rowOf(key, spec.name, nowMs)));
-    }
+    const left = directory.list().filter((entry) => entry.isManaged && !named.has(entry.spec.name));
+    await directory.putAll([
+      ...left.map(({ spec }) => ({ spec, isManaged: false })),
+      ...pools.map(({ spec }) => ({ spec, isManaged: true })),
+    ]).catch(refuseFile);
+    for (const { spec, keys } of pools) await setKeys(directory, { spec, keys }, nowMs);
   });
-  return revoked;
+}
+
+/** Gives a pool the keys that the file names: no more than it may have, as was checked. */
+async function setKeys(directory: Directory, pool: FilePool, nowMs: number): Promise<void> {
+  const { spec: { name }, keys } = pool;
+  const entry = directory.get(name) as Entry;
+  const wanted = new Set(keys.map((key) => key.hash));
+  const rows = entry.keys.rows();
+  const known = new Set(rows.map((row) => row.hash));
+  for (const row of rows) if (!wanted.has(row.hash)) await directory.removeKey(entry, row.id);
+  const fresh = keys.filter((key) => !known.has(key.hash));
+  await directory.addKeys(entry, fresh.map((key) => rowOf(key, name, nowMs)));
+}
+
+function refuseFile(error: unknown): never {
+  if (error instanceof DirectoryFullError || error instanceof HostTakenError) {
+    throw new PoolFileError(error.message);
+  }
+  throw error;
 }
 
 function rowOf(key: { name: string; hash: string }, pool: string, nowMs: number): KeyRow {

@@ -226,11 +226,9 @@ function onReload(
     try {
       const pools = await poolsOf(settings);
       const tls = await readTls(settings);
+      // The pools first: they can still be refused, with all left as it was.
+      if (pools !== null) await applyPoolFile(directory, pools, scheduler.clock.nowMs());
       for (const listener of parts.listeners) listener.reload(tls);
-      if (pools !== null) {
-        const revoked = await applyPoolFile(directory, pools, scheduler.clock.nowMs());
-        scheduler.dismiss('unauthorized', ({ ask: { keyId } }) => revoked.has(keyId ?? ''));
-      }
       log.info('configuration reloaded');
     } catch (error) {
       log.error('configuration not reloaded: {reason}', { reason: messageOf(error) });

@@ -44,7 +44,7 @@ async function makeKey(context: Context, server: Server): Promise<Response> {
 }
 
 async function revokeKey(context: Context, server: Server): Promise<Response> {
-  const { directory, scheduler } = server;
+  const { directory } = server;
   const id = context.req.param('id') ?? '';
   await directory.inTurn(async () => {
     const entry = changeable(entryOf(context, server));
@@ -52,6 +52,5 @@ async function revokeKey(context: Context, server: Server): Promise<Response> {
       throw new Fault('not_found', { message: 'The pool has no key of this id.' });
     }
   });
-  scheduler.dismiss('unauthorized', ({ ask }) => ask.keyId === id);
   return context.body(null, 204);
 }

@@ -23,16 +23,24 @@ export interface Entry {
   readonly isManaged: boolean;
 }
 
-/** Another pool has this host already. */
+/** What a pool is to be. */
+export interface PoolChange {
+  readonly spec: PoolSpec;
+  readonly isManaged: boolean;
+}
+
+/** A host would be two pools'. */
 export class HostTakenError extends Error {
   override name = 'HostTakenError';
+
+  constructor(host: string, { owner, wantedBy }: { owner: string; wantedBy: string }) {
+    super(`${host} is a host of pool ${owner}, and cannot be one of pool ${wantedBy} too.`);
+  }
 }
 
 export class DirectoryFullError extends Error {
   override name = 'DirectoryFullError';
 }
-
-const NONE: ReadonlySet<string> = new Set();
 
 export class Directory {
   readonly #store: Store;
@@ -69,7 +77,7 @@ export class Directory {
       );
       const { createdAt, isManaged } = row;
       this.#entries.set(row.name, { spec, pool, keys, createdAt, isManaged });
-      this.#setHosts(spec);
+      this.#addHosts(spec);
       if (row.pause !== null) this.#pause(pool, pauseOf(row.pause));
     }
   }
@@ -89,34 +97,38 @@ export class Directory {
     return turn;
   }
 
+  /** Makes a pool, or gives one new settings. */
+  async put(spec: PoolSpec, isManaged = false): Promise<Entry> {
+    await this.putAll([{ spec, isManaged }]);
+    return this.#entries.get(spec.name) as Entry;
+  }
+
   /**
-   * Makes a pool, or gives one new settings.
-   * @param yielding pools that are about to be put, too, so that their hosts can be taken.
+   * Makes or changes many pools: all or, where one cannot be, none. They are in force at once, when
+   * all are stored, so that hosts may change hands among them.
+   * @throws DirectoryFullError, HostTakenError before anything is changed.
    */
-  async put(
-    spec: PoolSpec,
-    isManaged = false,
-    yielding: ReadonlySet<string> = NONE,
-  ): Promise<Entry> {
-    const known = this.#entries.get(spec.name);
-    if (known === undefined && this.#entries.size >= CEILINGS.pools) {
+  async putAll(changes: readonly PoolChange[]): Promise<void> {
+    const added = changes.filter(({ spec }) => !this.#entries.has(spec.name)).length;
+    if (added > 0 && this.#entries.size + added > CEILINGS.pools) {
       throw new DirectoryFullError(`A server holds at most ${CEILINGS.pools} pools.`);
     }
-    for (const host of spec.upstream?.hosts ?? []) {
-      const owner = this.#hosts.get(host) ?? spec.name;
-      const isFree = owner === spec.name || yielding.has(owner);
-      if (!isFree) throw new HostTakenError(`${host} is another pool's host.`);
-    }
-    const createdAt = known?.createdAt ?? this.#epochMs();
-    await this.#store.savePool(this.#row(spec, { createdAt, isManaged }));
-    return this.#apply(spec, { keys: known?.keys ?? new KeyRing(), createdAt, isManaged });
+    await this.#giveUp(this.#ownersAfter(changes), changes);
+    const createdAt = this.#epochMs();
+    const made = changes.map(({ spec, isManaged }) => {
+      const known = this.#entries.get(spec.name);
+      const keys = known?.keys ?? new KeyRing();
+      return { spec, keys, createdAt: known?.createdAt ?? createdAt, isManaged };
+    });
+    for (const { spec, ...facts } of made) await this.#store.savePool(this.#row(spec, facts));
+    for (const { spec, ...rest } of made) this.#apply(spec, rest);
   }
 
   /** Deletes a pool: its waiters are refused, its leases end, its keys are gone. */
   async remove(entry: Entry): Promise<void> {
     await this.#store.removePool(entry.spec.name);
     this.#entries.delete(entry.spec.name);
-    this.#setHosts(entry.spec, []);
+    this.#dropHosts(entry.spec);
     this.#scheduler.turn((nowMs, bouncer) => bouncer.remove(nowMs, entry.spec.name));
     await this.#scheduler.journal.settled();
   }
@@ -129,11 +141,13 @@ export class Directory {
     for (const row of rows) entry.keys.add(row);
   }
 
-  /** Revokes a key; false where the pool has none of this id. */
+  /** Revokes a key, and refuses who waits with it; false where the pool has none of this id. */
   async removeKey(entry: Entry, id: string): Promise<boolean> {
     if (!entry.keys.rows().some((row) => row.id === id)) return false;
     await this.#store.removeKey(entry.spec.name, id);
-    return entry.keys.remove(id);
+    const isGone = entry.keys.remove(id);
+    this.#scheduler.dismiss('unauthorized', ({ ask }) => ask.keyId === id);
+    return isGone;
   }
 
   async setPause(entry: Entry, pause: Pause | null): Promise<void> {
@@ -155,19 +169,54 @@ export class Directory {
     if (uses.size > 0) await this.#store.touchKeys(uses);
   }
 
-  #apply(
-    spec: PoolSpec,
-    rest: Pick<Entry, 'keys' | 'createdAt' | 'isManaged'>,
-  ): Entry {
-    const entry = { spec, pool: this.#poolOf(spec), ...rest };
-    this.#entries.set(spec.name, entry);
-    this.#setHosts(spec);
-    return entry;
+  /** The pools of all hosts after the changes. @throws HostTakenError where a host has two. */
+  #ownersAfter(changes: readonly PoolChange[]): Map<string, string> {
+    const changed = new Set(changes.map(({ spec }) => spec.name));
+    const owners = new Map([...this.#hosts].filter(([, owner]) => !changed.has(owner)));
+    for (const { spec } of changes) {
+      for (const host of hostsOf(spec)) {
+        const owner = owners.get(host) ?? spec.name;
+        if (owner !== spec.name) throw new HostTakenError(host, { owner, wantedBy: spec.name });
+        owners.set(host, owner);
+      }
+    }
+    return owners;
   }
 
-  #setHosts({ name, upstream }: PoolSpec, hosts = upstream?.hosts ?? []): void {
-    for (const [host, owner] of this.#hosts) if (owner === name) this.#hosts.delete(host);
-    for (const host of hosts) this.#hosts.set(host, name);
+  /**
+   * Takes the hosts that go to another pool out of the stored settings of those that have them, so
+   * that no two stored pools have one host, wherever the changes are cut off.
+   */
+  async #giveUp(
+    owners: ReadonlyMap<string, string>,
+    changes: readonly PoolChange[],
+  ): Promise<void> {
+    for (const { spec: { name } } of changes) {
+      const known = this.#entries.get(name);
+      if (known === undefined || known.spec.upstream === null) continue;
+      const hosts = hostsOf(known.spec).filter((host) => (owners.get(host) ?? name) === name);
+      if (hosts.length === hostsOf(known.spec).length) continue;
+      const spec = { ...known.spec, upstream: { ...known.spec.upstream, hosts } };
+      await this.#store.savePool(this.#row(spec, known));
+    }
+  }
+
+  #apply(spec: PoolSpec, rest: Pick<Entry, 'keys' | 'createdAt' | 'isManaged'>): void {
+    const before = this.#entries.get(spec.name)?.spec;
+    this.#entries.set(spec.name, { spec, pool: this.#poolOf(spec), ...rest });
+    if (before !== undefined) this.#dropHosts(before);
+    this.#addHosts(spec);
+  }
+
+  #addHosts(spec: PoolSpec): void {
+    for (const host of hostsOf(spec)) this.#hosts.set(host, spec.name);
+  }
+
+  /** Forgets a pool's hosts, but for those that are another pool's by now. */
+  #dropHosts(spec: PoolSpec): void {
+    for (const host of hostsOf(spec)) {
+      if (this.#hosts.get(host) === spec.name) this.#hosts.delete(host);
+    }
   }
 
   /** The core's pool with these settings, new or changed. */
@@ -208,6 +257,10 @@ export class Directory {
   #epochMs(): number {
     return epochMsOf(this.#scheduler.clock);
   }
+}
+
+function hostsOf({ upstream }: PoolSpec): readonly string[] {
+  return upstream?.hosts ?? [];
 }
 
 /** An end that is not known is Infinity inside and null in JSON. */

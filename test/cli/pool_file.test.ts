@@ -5,8 +5,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { hashOf } from '../../src/access/keys.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from '../../src/cli/pool_file.ts';
+import { StoreError } from '../../src/store/store.ts';
 import { PoolSpec } from '../../src/wire.ts';
-import { type Caller, Door, fixed, soon } from '../http/door.ts';
+import { TestStore } from '../support/test_store.ts';
+import { Caller, Door, fixed, soon } from '../http/door.ts';
 
 const HASH = hashOf('nb_live_one');
 const NOW_MS = 1_767_225_600_000;
@@ -132,15 +134,6 @@ describe('readPoolFile', () => {
     expect(line).not.toContain('nb_live_secret');
   });
 
-  it('refuses a host that two pools name', async () => {
-    const on = (name: string, host: string) => ({
-      name,
-      upstream: { url: 'http://127.0.0.1:1', hosts: [host] },
-    });
-    expect(await refusal({ pools: [on('a', 'one.test'), on('b', 'ONE.test')] }))
-      .toBe('pools.json: host one.test is in pools a and b');
-  });
-
   it('refuses a file that cannot be read', async () => {
     await expect(readPoolFile('missing.json')).rejects.toThrow('missing.json: No such file');
   });
@@ -202,7 +195,7 @@ describe('applyPoolFile', () => {
     it('of another pool are refused before anything is changed', async () => {
       await apply({ pools: [on('gone', 'one.test')] });
       await expect(apply({ pools: [{ name: 'new' }, on('b', 'two.test', 'One.test')] })).rejects
-        .toThrow("host one.test of pool b is another pool's: gone");
+        .toThrow('one.test is a host of pool gone, and cannot be one of pool b too');
       expect(door.server.directory.get('new')).toBeUndefined();
       expect(door.server.directory.get('gone')?.isManaged).toBe(true);
     });
@@ -230,5 +223,49 @@ describe('applyPoolFile', () => {
     expect(await status('mine', 'nb_live_one')).toBe(200);
     expect((await door.admin('DELETE', '/pools/mine')).status).toBe(409);
     await soon(door);
+  });
+
+  describe('and hosts', () => {
+    const at = (name: string, ...hosts: string[]) => ({
+      name,
+      upstream: { url: `https://${name}.example`, hosts },
+    });
+    const hosts = () => Object.fromEntries(door.server.directory.hosts);
+
+    it.each([
+      ['a pool of another hand', [at('p1'), at('p2', 'taken.example')]],
+      ['another pool of the file', [at('p1', 'twice.example'), at('p2', 'Twice.example')]],
+      ['a pool that the file names no more', [at('p1'), at('p2', 'old.example')]],
+    ])('refuses a host of %s, with all left as it was', async (_, pools) => {
+      await door.admin('POST', '/pools', at('theirs', 'taken.example'));
+      await apply({ pools: [at('old', 'old.example')] });
+      const before = door.server.directory.list();
+      await expect(apply({ pools })).rejects.toThrow(PoolFileError);
+      await expect(apply({ pools })).rejects.toThrow(/^\w+\.example is a host of pool \w+/);
+      expect(door.server.directory.list()).toEqual(before);
+      expect(hosts()).toEqual({ 'taken.example': 'theirs', 'old.example': 'old' });
+    });
+
+    it('lets hosts change hands within the file', async () => {
+      await apply({ pools: [at('p1', 'x.example'), at('p2', 'y.example')] });
+      await apply({ pools: [at('p1', 'y.example'), at('p2', 'x.example')] });
+      expect(hosts()).toEqual({ 'y.example': 'p1', 'x.example': 'p2' });
+      await apply({ pools: [at('p1'), at('p2', 'x.example', 'y.example')] });
+      expect(hosts()).toEqual({ 'y.example': 'p2', 'x.example': 'p2' });
+    });
+  });
+
+  it('refuses who waits with a key that is revoked, even where the store fails later', async () => {
+    const store = new TestStore();
+    door = await Door.open({ store });
+    const file = (...keys: object[]) => ({ pools: [{ name: 'a', ...fixed(1), keys }] });
+    await apply(file(key('k', 'nb_live_one'), key('l', 'nb_live_two')));
+    expect(await status('a', 'nb_live_two')).toBe(200);
+    const waiter = new Caller(door, 'a', 'nb_live_one');
+    const told = await waiter.wait();
+    vi.spyOn(store, 'saveKeys').mockRejectedValue(new StoreError('busy', 'busy'));
+    await expect(apply(file(key('m', 'nb_live_three')))).rejects.toThrow('busy');
+    await soon(door);
+    expect(told.answer?.status).toBe(401);
   });
 });

@@ -5,8 +5,11 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
 import net from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import tls from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Server, Servers, sleep } from './server.ts';
 
@@ -175,24 +178,31 @@ describe('SIGHUP', () => {
 });
 
 describe('TLS', () => {
-  it('serves with a certificate, and takes a new one at SIGHUP', async () => {
-    const home = servers.make();
-    const cert = join(home.folder, 'cert.pem');
-    const key = join(home.folder, 'key.pem');
+  /** A server with a certificate of its own, and how to make it another one. */
+  async function secured(...pools: object[]) {
+    const { folder } = servers.make();
+    const cert = join(folder, 'cert.pem');
+    const key = join(folder, 'key.pem');
     const make = (name: string) =>
       execFileSync('openssl', [
         ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
         ...['-keyout', key, '-out', cert, '-days', '2', '-subj', `/CN=${name}`],
       ], { stdio: 'ignore' });
     make('first.test');
-    const flags = ['--tls-cert', cert, '--tls-key', key];
-    const server = await servers.start({ folder: home.folder, flags });
+    const config = join(folder, 'pools.json');
+    writeFileSync(config, JSON.stringify({ pools }));
+    const flags = ['--tls-cert', cert, '--tls-key', key, '--config', config];
+    const server = await servers.start({ folder, flags });
+    const port = Number(new URL(server.origin).port);
+    return { server, make, key, flags, to: { host: '127.0.0.1', port, rejectUnauthorized: false } };
+  }
+
+  it('serves with a certificate, and takes a new one at SIGHUP', async () => {
+    const { server, make, key, flags, to } = await secured();
     expect(server.origin).toMatch(/^https:/);
-    const { connect } = await import('node:tls');
     const subject = () =>
       new Promise<string>((done, fail) => {
-        const port = Number(new URL(server.origin).port);
-        const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+        const socket = tls.connect(to, () => {
           done(String(socket.getPeerCertificate().subject.CN));
           socket.destroy();
         }).on('error', fail);
@@ -211,5 +221,31 @@ describe('TLS', () => {
     expect((await fresh.exited).code).toBe(2);
     expect(linesOf(fresh)).toHaveLength(1);
     expect(() => readFileSync(fresh.database)).toThrow();
+  });
+
+  it('lets an answer over an old certificate end within the drain time', async () => {
+    const upstream = http.createServer((_, answer) => {
+      answer.write('begun');
+      setTimeout(() => answer.end(' and ended'), 2_000);
+    }).listen(0, '127.0.0.1');
+    await new Promise((done) => upstream.once('listening', done));
+    const { port } = upstream.address() as net.AddressInfo;
+    const { server, to } = await secured({
+      name: 'up',
+      upstream: { url: `http://127.0.0.1:${port}` },
+      keys: [{ name: 'k', hash: createHash('sha256').update('nb_live_k').digest('hex') }],
+    });
+    const headers = { host: 'up.localhost', 'x-nthpool-key': 'nb_live_k' };
+    const answer = await new Promise<http.IncomingMessage>((done, fail) => {
+      https.get({ ...to, headers }, done).on('error', fail);
+    });
+    const body = text(answer);
+    server.signal('SIGHUP');
+    await sleep(500);
+    expect(server.output).toContain('configuration reloaded');
+    server.signal('SIGTERM');
+    expect(await body).toBe('begun and ended');
+    expect((await server.exited).code).toBe(0);
+    upstream.close();
   });
 });

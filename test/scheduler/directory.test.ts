@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { keyRow } from '../../src/access/keys.ts';
 import { CEILINGS } from '../../src/ceilings.ts';
-import { Directory, DirectoryFullError } from '../../src/scheduler/directory.ts';
+import { Directory, DirectoryFullError, HostTakenError } from '../../src/scheduler/directory.ts';
 import type { Entry } from '../../src/scheduler/directory.ts';
 import { PoolSpec } from '../../src/wire.ts';
 import { T0 } from '../support/pools.ts';
@@ -67,6 +67,57 @@ describe('Directory.put', () => {
     await directory.setPause(await directory.put(spec('a')), { untilMs: Infinity, reason: 'x' });
     await directory.put(spec('a', 5));
     expect(store.pools.get('a')?.pause).toBe('{"untilMs":null,"reason":"x"}');
+  });
+});
+
+describe('Directory.putAll', () => {
+  const at = (name: string, ...hosts: string[]) => ({
+    spec: PoolSpec.parse({ name, upstream: { url: 'https://up.example', hosts } }),
+    isManaged: true,
+  });
+
+  it('makes all pools at once, or none where the store refuses one', async () => {
+    const { rig, store, directory } = table();
+    store.hold();
+    const put = directory.putAll([at('a', 'x.example'), at('b')]);
+    await rig.clock.settle();
+    expect(directory.list()).toEqual([]);
+    store.letGo();
+    await put;
+    expect(directory.list().map((entry) => entry.spec.name)).toEqual(['a', 'b']);
+    const savePool = store.savePool.bind(store);
+    store.savePool = (row) => {
+      store.trouble = row.name === 'c' ? 'failed' : null;
+      return savePool(row);
+    };
+    await expect(directory.putAll([at('a'), at('c')])).rejects.toThrow('The store is failed.');
+    expect(directory.list().map((entry) => entry.spec.name)).toEqual(['a', 'b']);
+    expect([...directory.hosts]).toEqual([['x.example', 'a']]);
+  });
+
+  it('stores no host at two pools while hosts change hands, and routes each', async () => {
+    const { store, directory } = table();
+    await directory.putAll([at('a', 'x.example'), at('b', 'y.example')]);
+    const savePool = store.savePool.bind(store);
+    store.savePool = async (row) => {
+      await savePool(row);
+      const stored = [...store.pools.values()].flatMap(({ settings }) => {
+        return PoolSpec.parse(JSON.parse(settings)).upstream?.hosts ?? [];
+      });
+      expect(new Set(stored).size).toBe(stored.length);
+      expect(Object.fromEntries(directory.hosts)).toEqual({ 'x.example': 'a', 'y.example': 'b' });
+    };
+    await directory.putAll([at('a', 'y.example'), at('b', 'x.example')]);
+    expect(Object.fromEntries(directory.hosts)).toEqual({ 'x.example': 'b', 'y.example': 'a' });
+  });
+
+  it('changes nothing where a host would be two pools, or there would be too many', async () => {
+    const { store, directory } = table();
+    await directory.put(at('mine', 'x.example').spec);
+    await expect(directory.putAll([at('a'), at('b', 'x.example')])).rejects.toThrow(HostTakenError);
+    const many = Array.from({ length: CEILINGS.pools }, (_, index) => at(`p${index}`));
+    await expect(directory.putAll(many)).rejects.toThrow(DirectoryFullError);
+    expect(store.written).toEqual(['pool mine']);
   });
 });
 

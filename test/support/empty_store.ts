@@ -79,7 +79,7 @@ export class EmptyStore implements Store {
     return Promise.resolve();
   }
 
-  readChanges(): Promise<never[]> {
+  readChanges(..._: unknown[]): ReturnType<Store['readChanges']> {
     return Promise.resolve([]);
   }
 

@@ -5,6 +5,7 @@
 import type { LogEntry } from '../../src/store/entry.ts';
 import type {
   Batch,
+  ChangeRow,
   GovernorRow,
   KeyRow,
   LeaseRow,
@@ -25,6 +26,7 @@ export class TestStore extends EmptyStore {
   readonly keys = new Map<string, KeyRow>();
   readonly uses = new Map<string, number>();
   readonly governors = new Map<string, GovernorRow>();
+  readonly changes: ChangeRow[] = [];
   readonly entries: LogEntry[] = [];
   /** What was written other than batches, in its order. */
   readonly written: string[] = [];
@@ -96,10 +98,19 @@ export class TestStore extends EmptyStore {
     });
   }
 
-  override saveGovernors(rows: readonly GovernorRow[]): Promise<void> {
+  override saveGovernors(
+    rows: readonly GovernorRow[],
+    changes: readonly ChangeRow[],
+  ): Promise<void> {
     return this.#write(() => {
       for (const row of rows) this.governors.set(row.pool, row);
+      this.changes.push(...changes);
     });
+  }
+
+  override readChanges(pool: string, limit: number): Promise<ChangeRow[]> {
+    const changes = this.changes.filter((row) => row.pool === pool);
+    return Promise.resolve(changes.reverse().slice(0, limit));
   }
 
   async #write(apply: () => void): Promise<void> {
