@@ -80,5 +80,6 @@ export function entryOf(
     keyId: ask.keyId,
     address: ask.address,
     holder: ask.holder,
+    ...(isGrant && ask.tokens > 0 ? { tokens: ask.tokens } : {}),
   };
 }

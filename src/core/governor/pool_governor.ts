@@ -11,16 +11,18 @@ import type {
   GovernorSettings,
   GovernorStatus,
   Opening,
+  PastStart,
   RequestRate,
   Saved,
   Start,
 } from './governor.ts';
 import { Learning } from './learning.ts';
-import { OperatorRate } from './operator_rate.ts';
+import { OperatorRate, type SavedTokens } from './operator_rate.ts';
 import { RefusalCount } from './refusal_count.ts';
 
 const OPEN: Opening = { kind: 'open' };
 const MINUTE_SECONDS = 60;
+const NOTHING_SAVED: SavedTokens = { atMs: -Infinity };
 
 export interface GovernorOptions {
   readonly nowMs: number;
@@ -36,6 +38,8 @@ export class PoolGovernor implements Governor {
   readonly #refusals = new RefusalCount();
   #learning: Learning;
   #beganAtMs: number;
+  /** What an earlier process saved of the tokens, until its starts are restored. */
+  #savedTokens = NOTHING_SAVED;
 
   constructor(settings: GovernorSettings, { nowMs, random, saved }: GovernorOptions) {
     this.#settings = settings;
@@ -44,7 +48,10 @@ export class PoolGovernor implements Governor {
     this.#changes = new ChangeLog();
     this.#learning = new Learning(settings, { random, changes: this.#changes, sequence: 0 });
     this.#operator.configure(nowMs, settings.rate);
-    if (saved !== undefined) this.#learning.seed(nowMs, saved);
+    if (saved !== undefined) {
+      this.#learning.seed(nowMs, saved);
+      if (saved.tokens !== undefined) this.#savedTokens = saved;
+    }
     this.#changes.begin(this.#inForce());
   }
 
@@ -114,8 +121,9 @@ export class PoolGovernor implements Governor {
     this.#changes.compare(nowMs, this.#inForce(), null);
   }
 
-  restoreStarts(nowMs: number, startsAtMs: readonly number[], isComplete: boolean): void {
-    for (const atMs of startsAtMs) this.#operator.started(Math.min(atMs, nowMs), 0);
+  restoreStarts(nowMs: number, starts: readonly PastStart[], isComplete: boolean): void {
+    this.#operator.restore(nowMs, starts, this.#savedTokens);
+    this.#savedTokens = NOTHING_SAVED;
     if (!isComplete) this.#operator.fill(nowMs);
   }
 
@@ -183,7 +191,8 @@ export class PoolGovernor implements Governor {
   }
 
   save(nowMs: number): Saved {
-    return this.#learning.save(nowMs);
+    const tokens = this.#operator.tokensTaken(nowMs);
+    return { ...this.#learning.save(nowMs), ...(tokens && tokens.length > 0 && { tokens }) };
   }
 
   #inForce() {
