@@ -66,16 +66,16 @@ export class PoolGovernor implements Governor {
   }
 
   opening(nowMs: number, tokens: number, ahead: number): Opening {
-    const { pause, scout, learned, requests, tokens: tokenBudget } = this.#learning;
+    const { pause, scout, learned, headers } = this.#learning;
     const heldUntilMs = this.#learning.heldUntilMs(nowMs);
     const rateAtMs = Math.max(
       this.#operator.opensAtMs(heldUntilMs, ahead),
       learned.opensAtMs(heldUntilMs, ahead),
-      requests?.opensAtMs(heldUntilMs, 1, ahead) ?? nowMs,
+      headers.opensAtMs(heldUntilMs, ahead),
     );
     const tokensAtMs = tokens <= 0 ? nowMs : Math.max(
       this.#operator.tokensOpenAtMs(heldUntilMs, tokens),
-      tokenBudget?.opensAtMs(heldUntilMs, tokens, 0) ?? nowMs,
+      headers.tokensOpenAtMs(heldUntilMs, tokens),
     );
     const atMs = Math.max(rateAtMs, tokensAtMs);
     if (atMs <= nowMs) return OPEN;
@@ -128,23 +128,24 @@ export class PoolGovernor implements Governor {
   }
 
   requestRate(nowMs: number): RequestRate | null {
-    const { learned, requests } = this.#learning;
+    const { learned, headers: { requests } } = this.#learning;
     const { rpm } = this.#settings.rate;
     const limit = lowest(rpm, toRpm(learned.perSecond), requests?.perMinute(nowMs) ?? null);
     return limit === null ? null : { limit, remaining: this.#startsFree(nowMs) ?? limit };
   }
 
   #startsFree(nowMs: number): number | null {
-    const { learned, requests } = this.#learning;
+    const { learned, headers } = this.#learning;
     return lowest(
       this.#operator.startsFree(nowMs),
-      requests?.remaining(nowMs) ?? null,
+      headers.remaining(nowMs),
       learned.startsFree(nowMs),
     );
   }
 
   status(nowMs: number): GovernorStatus {
-    const { level, learned, requests, tokens, pause, scout, gradient } = this.#learning;
+    const { level, learned, headers, pause, scout, gradient } = this.#learning;
+    const { requests, tokens } = headers;
     const { concurrency, rate } = this.#settings;
     const headerRpm = requests?.perMinute(nowMs) ?? null;
     const learnedRpm = toRpm(learned.perSecond);
@@ -164,7 +165,7 @@ export class PoolGovernor implements Governor {
         nextAtMs: scout.isInFlight ? nowMs : scout.nextAtMs,
         isQuota: scout.isQuota(nowMs),
       },
-      exhaustedUntilMs: requests?.exhaustedUntilMs(nowMs, 1) ?? null,
+      exhaustedUntilMs: headers.exhaustedUntilMs(nowMs),
       learned: { rpm: learnedRpm, sinceMs: learned.changedAtMs, growsAtMs: learned.growsAtMs },
       headers: { rpm: headerRpm, sinceMs: requests?.sinceMs ?? nowMs },
       beganAtMs: this.#beganAtMs,
