@@ -109,6 +109,7 @@ export const LogAnswer = z.object({
     queuedMs: count,
     keyId: nameOrNone,
     address: nameOrNone,
+    tokens: count.optional(),
     count: count.optional(),
   })),
   nextCursor: nameOrNone,

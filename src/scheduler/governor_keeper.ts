@@ -74,11 +74,12 @@ export function savedOf(text: string): Saved {
 
 /** With epoch instants, so that they mean the same to the next process. */
 function shifted(saved: Saved, shiftMs: number): Saved {
-  const { pausedUntilMs } = saved;
+  const { pausedUntilMs, tokens } = saved;
   return {
     ...saved,
     atMs: saved.atMs + shiftMs,
     pausedUntilMs: pausedUntilMs === null ? null : pausedUntilMs + shiftMs,
+    ...(tokens && { tokens: tokens.map(([atMs, amount]) => [atMs + shiftMs, amount] as const) }),
   };
 }
 

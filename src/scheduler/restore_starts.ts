@@ -1,7 +1,9 @@
 /**
  * After a restart, the starts of the last minute from the durable rows of grants, so that an
- * operator's rate holds over a crash. Proxied starts leave no row in time: a window counts full.
+ * operator's rates, of starts and of tokens, hold over a crash. Proxied starts leave no row in
+ * time: a window counts full.
  */
+import type { PastStart } from '../core/governor/governor.ts';
 import type { Store } from '../store/store.ts';
 import type { Directory } from './directory.ts';
 
@@ -23,9 +25,9 @@ export async function restoreStarts(
   }
 }
 
-/** The instants of grants in the last minute, oldest first. */
-async function startsOf(store: Store, pool: string, nowMs: number): Promise<number[]> {
-  const starts: number[] = [];
+/** The grants of the last minute, oldest first. */
+async function startsOf(store: Store, pool: string, nowMs: number): Promise<PastStart[]> {
+  const starts: PastStart[] = [];
   let cursor: string | undefined;
   do {
     const page = await store.readLog({
@@ -35,8 +37,8 @@ async function startsOf(store: Store, pool: string, nowMs: number): Promise<numb
       since: nowMs - MINUTE_MS,
       ...(cursor === undefined ? {} : { cursor }),
     });
-    starts.push(...page.entries.map(({ at }) => at));
+    starts.push(...page.entries.map(({ at, tokens = 0 }) => ({ atMs: at, tokens })));
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined && starts.length < STARTS_MAX);
-  return starts.sort((a, b) => a - b);
+  return starts.sort((a, b) => a.atMs - b.atMs);
 }

@@ -85,5 +85,6 @@ export function entryOf(
     address: ask.address,
     holder: ask.holder,
     ...(asked === undefined ? {} : { proxied: unsent(asked.method, asked.path) }),
+    ...(isGrant && ask.tokens > 0 ? { tokens: ask.tokens } : {}),
   };
 }

@@ -23,6 +23,8 @@ export interface LogEntry {
   readonly keyId: string | null;
   readonly address: string | null;
   readonly holder: string | null;
+  /** LLM tokens that a grant reserved, where its caller gave an estimate. */
+  readonly tokens?: number;
   /** What only proxied requests have. */
   readonly proxied?: ProxiedEntry;
   /** How many attempts a summary row stands for. */

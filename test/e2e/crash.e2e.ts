@@ -92,6 +92,20 @@ describe('kill -9', () => {
     expect(refused.json.reason).toBe('rate');
     expect(refused.json.retryAfterMs).toBeGreaterThan(50_000);
   });
+
+  it('keeps an operator rate of tokens: those of the last minute still count', async () => {
+    const server = await servers.start();
+    const pool = await server.pool('tokens', fixed(5, { rate: { tpm: 1000 } }));
+    const held = await pool.acquire({ tokens: 600 });
+    await pool.release((await pool.acquire({ tokens: 300 })).json.slotId);
+    await server.stop('SIGKILL');
+    await server.start();
+    const refused = await pool.acquire({ tokens: 101 });
+    expect(refused.status).toBe(429);
+    expect(refused.json.retryAfterMs).toBeGreaterThan(50_000);
+    await pool.release(held.json.slotId, { status: 200, tokens: 100 });
+    expect((await pool.acquire({ tokens: 600 })).status).toBe(200);
+  });
 });
 
 describe('SIGSTOP and SIGCONT of the server', () => {

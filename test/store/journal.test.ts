@@ -107,3 +107,8 @@ test('a lease keeps the key under which its acquire may be repeated', () => {
   const leases = [lease('s1', { repeatKey: 'r 1' }), lease('s2')];
   expect(batchOf(batchText(batch({ leases }))).leases).toEqual(leases);
 });
+
+test('an entry keeps the tokens that its grant reserved', () => {
+  const entries = [entry('1', { tokens: 900 }), entry('2'), entry('3', { count: 5 })];
+  expect(batchOf(batchText(batch({ entries }))).entries).toEqual(entries);
+});

@@ -39,6 +39,9 @@ export interface Start {
   readonly tokens: number;
 }
 
+/** A start that an earlier process granted. */
+export type PastStart = Pick<Start, 'atMs' | 'tokens'>;
+
 /** Starts a minute that are allowed, and how many of them could happen now. */
 export interface RequestRate {
   readonly limit: number;
@@ -89,7 +92,11 @@ export interface Saved {
   readonly perSecond: number | null;
   readonly cycleMs: number;
   readonly pausedUntilMs: number | null;
+  /** LLM tokens of the last minute as settled by then: instants and amounts, oldest first. */
+  readonly tokens?: readonly TokensTaken[];
 }
+
+export type TokensTaken = readonly [atMs: number, amount: number];
 
 export interface Governor {
   /** Slots that may be held now: the effective limit. */
@@ -112,10 +119,11 @@ export interface Governor {
   /** Forgets all that was learned, pauses by hints included; the operator's rates keep counting. */
   forget(nowMs: number): void;
   /**
-   * Starts of the last minute as the durable rows tell them, after a restart, oldest first. Where
-   * they are not complete (proxied starts leave no rows), the window counts as full.
+   * Starts of the last minute as the durable rows tell them, after a restart, oldest first, with
+   * the tokens that they reserved. Where they are not complete (proxied starts leave no rows), the
+   * window of starts counts as full.
    */
-  restoreStarts(nowMs: number, startsAtMs: readonly number[], isComplete: boolean): void;
+  restoreStarts(nowMs: number, starts: readonly PastStart[], isComplete: boolean): void;
   /** The request rate in force, of the operator, the headers or learned; null where none is. */
   requestRate(nowMs: number): RequestRate | null;
   status(nowMs: number): GovernorStatus;

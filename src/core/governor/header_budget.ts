@@ -8,7 +8,8 @@ import { Pacer } from './pacer.ts';
 
 const BURST = 2;
 const PACED_RESET_MS_MAX = 3_600_000;
-const SAME_WINDOW_MS = 1500;
+/** Resets this close are of one window. */
+export const SAME_WINDOW_MS = 1500;
 const RESET_JITTER_MS_MIN = 50;
 const RESET_JITTER_MS_MAX = 250;
 const DISTRUST_MS = 600_000;
@@ -72,10 +73,7 @@ export class HeaderBudget {
     if (isLateReport) return;
     const isSameWindow = Math.abs(resetAtMs - this.#resetAtMs) <= SAME_WINDOW_MS;
     this.#remaining = isSameWindow ? Math.min(this.#remaining, remaining) : remaining;
-    if (!isSameWindow) {
-      this.#jitterMs = RESET_JITTER_MS_MIN +
-        Math.ceil(random() * (RESET_JITTER_MS_MAX - RESET_JITTER_MS_MIN));
-    }
+    if (!isSameWindow) this.#jitterMs = resetJitterMs(random);
     if (!isSameWindow) this.#resetAtMs = resetAtMs;
     this.#pace(nowMs);
   }
@@ -120,4 +118,9 @@ export class HeaderBudget {
     else if (leftMs > 0) this.#pacer.retime(nowMs, leftMs / Math.max(1, this.#remaining));
     else this.#pacer.retime(nowMs, this.#windowMs / (this.#limit ?? 1));
   }
+}
+
+/** What is added to a reset, so that waiters of several servers do not wake together. */
+export function resetJitterMs(random: () => number): number {
+  return RESET_JITTER_MS_MIN + Math.ceil(random() * (RESET_JITTER_MS_MAX - RESET_JITTER_MS_MIN));
 }

@@ -16,6 +16,8 @@ const ELAPSED_MS_MIN = 2000;
 const WINDOW_MS = 60_000;
 const GROWTH_FIRST = 0.02;
 const GROWTH_MAX = 1;
+/** A rate has not carried before so many starts went at it. */
+const STARTS_PER_GROWTH = 8;
 /** A start so soon after the pace allowed it had waited for it. */
 const BOUND_MS = 20;
 const BINDING_SHARE = 0.5;
@@ -85,7 +87,8 @@ export class LearnedRate {
   }
 
   get growsAtMs(): number {
-    return this.#changedAtMs + Math.max(this.#gapMs, 1.1 * this.cycleMs);
+    const startsMs = STARTS_PER_GROWTH * this.#pacer.periodMs;
+    return this.#changedAtMs + Math.max(this.#gapMs, 1.1 * this.cycleMs, startsMs);
   }
 
   /** Starts that the pace allows at once; null without one. */

@@ -3,12 +3,12 @@
  * blamed on, and what becomes of the level, the rate, the pause and the scout. It keeps the one
  * thing that they share: the refusal event, counted once a flight. To forget is to start afresh.
  */
-import type { Outcome, RateReading } from '../outcome.ts';
+import type { Outcome } from '../outcome.ts';
 import { Blame } from './blame.ts';
 import type { ChangeLog } from './change_log.ts';
 import type { GovernorSettings, Saved, Start } from './governor.ts';
 import { Gradient } from './gradient.ts';
-import { HeaderBudget } from './header_budget.ts';
+import { HeaderGate } from './header_gate.ts';
 import { LearnedRate } from './learned_rate.ts';
 import { Level } from './level.ts';
 import { Pause } from './pause.ts';
@@ -27,9 +27,7 @@ export class Learning {
   readonly gradient = new Gradient();
   readonly blame = new Blame();
   learned = new LearnedRate();
-  /** Made when such headers come: most upstreams have none. */
-  requests: HeaderBudget | null = null;
-  tokens: HeaderBudget | null = null;
+  headers = new HeaderGate();
   readonly pause = new Pause();
   readonly scout = new Scout();
   readonly resume = new Resume();
@@ -62,8 +60,7 @@ export class Learning {
   configure(settings: GovernorSettings): void {
     if (this.#settings.rate.learn && !settings.rate.learn) {
       this.learned = new LearnedRate();
-      this.requests = null;
-      this.tokens = null;
+      this.headers = new HeaderGate();
     }
     const isSwitchedOn = !this.#isAdaptive && settings.concurrency.mode === 'adaptive';
     this.#settings = settings;
@@ -100,13 +97,12 @@ export class Learning {
   }
 
   started(nowMs: number, start: Start, limit: number): void {
-    const { level, learned, blame, requests, tokens, scout, resume } = this;
+    const { level, learned, blame, headers, scout, resume } = this;
     this.#lastSequence = start.sequence;
     this.#lastInFlight = start.inFlight;
     learned.started(nowMs, scout.isActive || nowMs < resume.untilMs);
     blame.started(limit);
-    requests?.started(nowMs, 1);
-    if (start.tokens > 0) tokens?.started(nowMs, start.tokens);
+    headers.started(nowMs, start);
     resume.started(nowMs);
     if (scout.isInFlight) this.presume(nowMs);
     else if (scout.isActive) scout.started(nowMs, start.sequence);
@@ -115,7 +111,9 @@ export class Learning {
   }
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
-    if (outcome.reading && this.#settings.rate.learn) this.#read(nowMs, outcome.reading);
+    if (outcome.reading && this.#settings.rate.learn) {
+      this.headers.read(nowMs, outcome.reading, this.#random);
+    }
     const hintMs = hintOf(outcome);
     if (hintMs !== undefined) this.#hold(nowMs, hintMs);
     if (outcome.kind === 'ok') this.#accepted(nowMs, start, outcome);
@@ -130,21 +128,6 @@ export class Learning {
 
   get #isAdaptive(): boolean {
     return this.#settings.concurrency.mode === 'adaptive';
-  }
-
-  #read(nowMs: number, reading: RateReading): void {
-    if (reading.remaining !== undefined) {
-      this.requests ??= new HeaderBudget('starts');
-      this.requests.read(nowMs, reading, this.#random);
-    }
-    if (reading.tokenRemaining === undefined) return;
-    this.tokens ??= new HeaderBudget('tokens');
-    this.tokens.read(nowMs, {
-      limit: reading.tokenLimit,
-      remaining: reading.tokenRemaining,
-      resetMs: reading.tokenResetMs,
-      windowMs: reading.windows?.find(({ unit }) => unit === 'tokens')?.windowMs,
-    }, this.#random);
   }
 
   /** The upstream asked to hold back: all wait, and after it one start goes first. */
@@ -223,8 +206,8 @@ export class Learning {
   }
 
   #scoutRefused(nowMs: number, start: Start, outcome: Outcome): void {
-    const { scout, requests, learned } = this;
-    requests?.contradicted(nowMs, outcome.reading?.remaining);
+    const { scout, headers, learned } = this;
+    headers.contradicted(nowMs, outcome.reading?.remaining);
     const { windowEndMs } = learned;
     scout.refused(nowMs, start.atMs, { random: this.#random, windowEndMs });
   }
@@ -267,8 +250,8 @@ export class Learning {
   }
 
   #rateRefused(nowMs: number, outcome: Outcome): void {
-    const { requests, learned, level, scout } = this;
-    requests?.contradicted(nowMs, outcome.reading?.remaining);
+    const { headers, learned, level, scout } = this;
+    headers.contradicted(nowMs, outcome.reading?.remaining);
     learned.ranDry(nowMs);
     if (!learned.isActive) level.restoreCalm(this.#lastSequence);
     else if (learned.cut(nowMs) && this.#streak < RATE_STREAK_SCOUTS) return;

@@ -17,6 +17,8 @@ const PROBE_GAP_GROWTH = 1.5;
 /** Where a refusal pauses the pool, a trial may cost one part in so many of the time. */
 const PAUSES_PER_GAP = 30;
 const SLOW_PROBE_GAP_MS_MAX = 60_000;
+/** After that long fewer calls are enough, but never so few that trials are the main thing. */
+const CALLS_PER_SLOW_PROBE_MAX = 40;
 /** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap. */
 const PROOF_SHARE = 1 / 2;
 const SEED_SHARE = 0.75;
@@ -223,8 +225,9 @@ export class Level {
 
   #mayProbe(nowMs: number): boolean {
     if (nowMs < this.probeAtMs) return false;
-    return this.#callsSinceHeld >= this.#gapCalls ||
-      nowMs >= this.#heldFromMs + SLOW_PROBE_GAP_MS_MAX;
+    const isLongAgo = nowMs >= this.#heldFromMs + SLOW_PROBE_GAP_MS_MAX;
+    const callsMax = isLongAgo ? CALLS_PER_SLOW_PROBE_MAX : CALLS_PER_PROBE_MAX;
+    return this.#callsSinceHeld >= Math.min(this.#gapCalls, callsMax);
   }
 
   #raise(nowMs: number, to: number, last: number): boolean {

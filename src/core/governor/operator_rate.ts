@@ -3,13 +3,15 @@
  * starts at once. They only ever count; nothing that is learned changes them, and nothing but time
  * and settled tokens opens them.
  */
-import type { GovernorSettings } from './governor.ts';
+import type { GovernorSettings, PastStart, Saved, TokensTaken } from './governor.ts';
 import { Pacer } from './pacer.ts';
 import { RollingWindow } from './rolling_window.ts';
 
 const MINUTE_MS = 60_000;
 /** Due instants are sums of fractions; what is this close to a whole ms is that ms. */
 const ROUNDING_MS = 1e-3;
+
+export type SavedTokens = Pick<Saved, 'atMs' | 'tokens'>;
 
 export class OperatorRate {
   #starts: RollingWindow | null = null;
@@ -56,6 +58,23 @@ export class OperatorRate {
     this.#starts?.take(nowMs, 1);
     this.#pacer?.take(nowMs);
     this.#tokens?.take(nowMs, tokens);
+  }
+
+  /** Tokens that count now; undefined where they are not counted. */
+  tokensTaken(nowMs: number): TokensTaken[] | undefined {
+    return this.#tokens?.entries(nowMs);
+  }
+
+  /**
+   * Starts that an earlier process granted, oldest first. Of tokens the saved say what was settled,
+   * up to the instant at which they were saved; the starts tell the rest as it was reserved.
+   */
+  restore(nowMs: number, starts: readonly PastStart[], saved: SavedTokens): void {
+    const { tokens: taken = [], atMs: savedAtMs } = saved;
+    for (const [atMs, amount] of taken) this.#tokens?.take(Math.min(atMs, nowMs), amount);
+    for (const { atMs, tokens } of starts) {
+      this.started(Math.min(atMs, nowMs), atMs > savedAtMs ? tokens : 0);
+    }
   }
 
   /** Counts the window as full: starts before now may have been lost. */

@@ -11,16 +11,18 @@ import type {
   GovernorSettings,
   GovernorStatus,
   Opening,
+  PastStart,
   RequestRate,
   Saved,
   Start,
 } from './governor.ts';
 import { Learning } from './learning.ts';
-import { OperatorRate } from './operator_rate.ts';
+import { OperatorRate, type SavedTokens } from './operator_rate.ts';
 import { RefusalCount } from './refusal_count.ts';
 
 const OPEN: Opening = { kind: 'open' };
 const MINUTE_SECONDS = 60;
+const NOTHING_SAVED: SavedTokens = { atMs: -Infinity };
 
 export interface GovernorOptions {
   readonly nowMs: number;
@@ -36,6 +38,8 @@ export class PoolGovernor implements Governor {
   readonly #refusals = new RefusalCount();
   #learning: Learning;
   #beganAtMs: number;
+  /** What an earlier process saved of the tokens, until its starts are restored. */
+  #savedTokens = NOTHING_SAVED;
 
   constructor(settings: GovernorSettings, { nowMs, random, saved }: GovernorOptions) {
     this.#settings = settings;
@@ -44,7 +48,10 @@ export class PoolGovernor implements Governor {
     this.#changes = new ChangeLog();
     this.#learning = new Learning(settings, { random, changes: this.#changes, sequence: 0 });
     this.#operator.configure(nowMs, settings.rate);
-    if (saved !== undefined) this.#learning.seed(nowMs, saved);
+    if (saved !== undefined) {
+      this.#learning.seed(nowMs, saved);
+      if (saved.tokens !== undefined) this.#savedTokens = saved;
+    }
     this.#changes.begin(this.#inForce());
   }
 
@@ -59,16 +66,16 @@ export class PoolGovernor implements Governor {
   }
 
   opening(nowMs: number, tokens: number, ahead: number): Opening {
-    const { pause, scout, learned, requests, tokens: tokenBudget } = this.#learning;
+    const { pause, scout, learned, headers } = this.#learning;
     const heldUntilMs = this.#learning.heldUntilMs(nowMs);
     const rateAtMs = Math.max(
       this.#operator.opensAtMs(heldUntilMs, ahead),
       learned.opensAtMs(heldUntilMs, ahead),
-      requests?.opensAtMs(heldUntilMs, 1, ahead) ?? nowMs,
+      headers.opensAtMs(heldUntilMs, ahead),
     );
     const tokensAtMs = tokens <= 0 ? nowMs : Math.max(
       this.#operator.tokensOpenAtMs(heldUntilMs, tokens),
-      tokenBudget?.opensAtMs(heldUntilMs, tokens, 0) ?? nowMs,
+      headers.tokensOpenAtMs(heldUntilMs, tokens),
     );
     const atMs = Math.max(rateAtMs, tokensAtMs);
     if (atMs <= nowMs) return OPEN;
@@ -114,29 +121,31 @@ export class PoolGovernor implements Governor {
     this.#changes.compare(nowMs, this.#inForce(), null);
   }
 
-  restoreStarts(nowMs: number, startsAtMs: readonly number[], isComplete: boolean): void {
-    for (const atMs of startsAtMs) this.#operator.started(Math.min(atMs, nowMs), 0);
+  restoreStarts(nowMs: number, starts: readonly PastStart[], isComplete: boolean): void {
+    this.#operator.restore(nowMs, starts, this.#savedTokens);
+    this.#savedTokens = NOTHING_SAVED;
     if (!isComplete) this.#operator.fill(nowMs);
   }
 
   requestRate(nowMs: number): RequestRate | null {
-    const { learned, requests } = this.#learning;
+    const { learned, headers: { requests } } = this.#learning;
     const { rpm } = this.#settings.rate;
     const limit = lowest(rpm, toRpm(learned.perSecond), requests?.perMinute(nowMs) ?? null);
     return limit === null ? null : { limit, remaining: this.#startsFree(nowMs) ?? limit };
   }
 
   #startsFree(nowMs: number): number | null {
-    const { learned, requests } = this.#learning;
+    const { learned, headers } = this.#learning;
     return lowest(
       this.#operator.startsFree(nowMs),
-      requests?.remaining(nowMs) ?? null,
+      headers.remaining(nowMs),
       learned.startsFree(nowMs),
     );
   }
 
   status(nowMs: number): GovernorStatus {
-    const { level, learned, requests, tokens, pause, scout, gradient } = this.#learning;
+    const { level, learned, headers, pause, scout, gradient } = this.#learning;
+    const { requests, tokens } = headers;
     const { concurrency, rate } = this.#settings;
     const headerRpm = requests?.perMinute(nowMs) ?? null;
     const learnedRpm = toRpm(learned.perSecond);
@@ -156,7 +165,7 @@ export class PoolGovernor implements Governor {
         nextAtMs: scout.isInFlight ? nowMs : scout.nextAtMs,
         isQuota: scout.isQuota(nowMs),
       },
-      exhaustedUntilMs: requests?.exhaustedUntilMs(nowMs, 1) ?? null,
+      exhaustedUntilMs: headers.exhaustedUntilMs(nowMs),
       learned: { rpm: learnedRpm, sinceMs: learned.changedAtMs, growsAtMs: learned.growsAtMs },
       headers: { rpm: headerRpm, sinceMs: requests?.sinceMs ?? nowMs },
       beganAtMs: this.#beganAtMs,
@@ -183,7 +192,8 @@ export class PoolGovernor implements Governor {
   }
 
   save(nowMs: number): Saved {
-    return this.#learning.save(nowMs);
+    const tokens = this.#operator.tokensTaken(nowMs);
+    return { ...this.#learning.save(nowMs), ...(tokens && tokens.length > 0 && { tokens }) };
   }
 
   #inForce() {

@@ -86,13 +86,20 @@ export class RollingWindow {
     }
   }
 
+  /** What counts now: instants and amounts, oldest first. */
+  entries(nowMs: number): [atMs: number, amount: number][] {
+    this.#expire(nowMs);
+    return Array.from(
+      { length: this.#length },
+      (_, index) => [this.#atMs(index), this.#amount(index)],
+    );
+  }
+
   /** The same entries under another capacity. */
   resized(nowMs: number, capacity: number, unit: WindowUnit): RollingWindow {
-    this.#expire(nowMs);
-    const next = new RollingWindow(capacity, unit, this.#length);
-    for (let index = 0; index < this.#length; index += 1) {
-      next.take(this.#atMs(index), this.#amount(index));
-    }
+    const entries = this.entries(nowMs);
+    const next = new RollingWindow(capacity, unit, entries.length);
+    for (const [atMs, amount] of entries) next.take(atMs, amount);
     return next;
   }
 

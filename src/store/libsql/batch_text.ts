@@ -161,7 +161,7 @@ function leaseOf(cells: Row, words: LeaseWords, { baseFence, base }: Bases): Lea
   };
 }
 
-/** 12 cells, a 13th where it stands for several, 7 more where it was proxied. */
+/** 12 cells, a 13th where it stands for several, one more of tokens, or 7 where it was proxied. */
 function entryCells(entry: LogEntry, words: Words, base: number): Row {
   const cells: Row = [
     entry.id,
@@ -177,8 +177,10 @@ function entryCells(entry: LogEntry, words: Words, base: number): Row {
     words.cellOf(entry.address),
     words.cellOf(entry.holder),
   ];
-  const { count, proxied } = entry;
-  if (count !== undefined || proxied !== undefined) cells.push(count ?? null);
+  const { count, proxied, tokens } = entry;
+  const isLonger = proxied !== undefined || tokens !== undefined;
+  if (count !== undefined || isLonger) cells.push(count ?? null);
+  if (proxied === undefined && tokens !== undefined) cells.push(tokens);
   if (proxied !== undefined) {
     cells.push(
       words.cellOf(proxied.method),
@@ -197,7 +199,7 @@ function entryOf(cells: Row, words: Words, base: number): LogEntry {
   const word = (i: number) => words.wordOf(cells[i]);
   const [id, after] = cells;
   const [status, queuedMs, slots, count] = [cells[5], cells[7], cells[8], cells[12]];
-  const proxied = cells.length > 13
+  const proxied = cells.length > 14
     ? {
       method: word(13) ?? '',
       path: String(cells[14]),
@@ -223,5 +225,6 @@ function entryOf(cells: Row, words: Words, base: number): LogEntry {
     holder: word(11),
     ...(proxied === undefined ? {} : { proxied }),
     ...(typeof count === 'number' ? { count } : {}),
+    ...(cells.length === 14 ? { tokens: Number(cells[13]) } : {}),
   };
 }

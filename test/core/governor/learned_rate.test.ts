@@ -47,6 +47,19 @@ describe('LearnedRate', () => {
     expect(rate.isDry).toBe(false);
   });
 
+  test('a slow rate grows only once several starts went at it', () => {
+    const rate = new LearnedRate();
+    rate.seed(T0, 0.05, 0);
+    let nowMs = T0;
+    for (let count = 0; count < 7; count += 1) {
+      nowMs = rate.opensAtMs(nowMs, 0);
+      rate.started(nowMs, false);
+      expect(rate.grow(nowMs, Infinity)).toBeNull();
+    }
+    expect(rate.growsAtMs).toBe(T0 + 160_000);
+    expect(rate.grow(T0 + 160_000, Infinity)).not.toBeNull();
+  });
+
   test('a refused start is taken back', () => {
     const rate = new LearnedRate();
     rate.started(T0, false);

@@ -96,6 +96,23 @@ describe('Level', () => {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(9000);
   });
 
+  test('slow calls: a trial comes after many of them, not each minute', () => {
+    const search = new Search(4);
+    search.refuse();
+    const held = search.level.value;
+    const gaps: number[] = [];
+    for (let trial = 0; trial < 6; trial += 1) {
+      gaps.push(0);
+      while (search.level.value === held) {
+        search.nowMs += 15_000;
+        search.succeed();
+        gaps[trial]! += 1;
+      }
+      search.refuse();
+    }
+    expect(gaps).toEqual([15, 23, 34, 40, 40, 40]);
+  });
+
   test('a trial at the ceiling needs several successes; then the ceiling is forgotten', () => {
     const search = new Search(8);
     search.refuse();

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Driver, settings, T0 } from './fixtures.ts';
 
+const past = (atMs: readonly number[]) => atMs.map((one) => ({ atMs: one, tokens: 0 }));
 const WIDE = { mode: 'fixed', limit: 100_000 } as const;
 
 describe('operator rpm', () => {
@@ -55,7 +56,7 @@ describe('operator rpm', () => {
 
   test('restoreStarts counts the starts of the last minute after a restart', () => {
     const driver = new Driver({ concurrency: WIDE, rate: { rpm: 3 } });
-    driver.governor.restoreStarts(T0, [T0 - 70_000, T0 - 50_000, T0 - 10_000], true);
+    driver.governor.restoreStarts(T0, past([T0 - 70_000, T0 - 50_000, T0 - 10_000]), true);
     expect(driver.governor.status(T0).rpmRemaining).toBe(1);
     driver.start();
     expect(driver.opensAtMs()).toBe(T0 + 10_000);
@@ -63,7 +64,7 @@ describe('operator rpm', () => {
 
   test('restoreStarts counts the window as full where starts left no rows', () => {
     const driver = new Driver({ concurrency: WIDE, rate: { rpm: 3 } });
-    driver.governor.restoreStarts(T0, [T0 - 50_000], false);
+    driver.governor.restoreStarts(T0, past([T0 - 50_000]), false);
     expect(driver.governor.status(T0).rpmRemaining).toBe(0);
     expect(driver.opensAtMs()).toBe(T0 + 10_000);
     driver.nowMs = T0 + 10_000;
@@ -146,6 +147,27 @@ describe('operator tpm', () => {
     const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
     driver.end(driver.start(100), { kind: 'ok', tokens: 1000 });
     expect(driver.isOpen(1)).toBe(false);
+  });
+
+  test('restoreStarts counts the tokens of the last minute as reserved', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
+    const starts = [{ atMs: T0 - 70_000, tokens: 900 }, { atMs: T0 - 50_000, tokens: 800 }];
+    driver.governor.restoreStarts(T0, starts, true);
+    expect(driver.isOpen(200)).toBe(true);
+    expect(driver.opensAtMs(0, 201)).toBe(T0 + 10_000);
+  });
+
+  test('restoreStarts takes saved tokens as settled, later ones as reserved', () => {
+    const before = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
+    before.end(before.start(), { kind: 'ok', tokens: 500 });
+    before.nowMs += 1000;
+    const starts = [{ atMs: T0, tokens: 0 }, { atMs: T0 + 4000, tokens: 300 }];
+    const saved = JSON.parse(JSON.stringify(before.governor.save(before.nowMs)));
+    const after = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } }, { saved });
+    after.nowMs = T0 + 5000;
+    after.governor.restoreStarts(after.nowMs, starts, true);
+    expect(after.isOpen(200)).toBe(true);
+    expect(after.opensAtMs(0, 201)).toBe(T0 + 60_000);
   });
 
   test('a wait for tokens is not firm: settling may end it earlier', () => {

@@ -1,0 +1,78 @@
+/**
+ * The windows that an upstream reports side by side: each stops starts, or tokens, once nothing is
+ * left in it, whichever of them binds. Pacing is the budget's affair, which sees the binding one
+ * alone. What is left only goes down within a window; a window that is over says nothing.
+ */
+import type { RateWindow } from '../outcome.ts';
+import { resetJitterMs, SAME_WINDOW_MS } from './header_budget.ts';
+
+/** More than any upstream reports of what has a gate; the rest is not kept. */
+const WINDOWS_MAX = 8;
+
+export type BudgetUnit = 'starts' | 'tokens';
+
+interface Held {
+  readonly key: string;
+  readonly unit: BudgetUnit;
+  limit: number;
+  remaining: number;
+  resetAtMs: number;
+  untilMs: number;
+}
+
+export class HeaderWindows {
+  #held: Held[] = [];
+
+  read(nowMs: number, windows: readonly RateWindow[], random: () => number): void {
+    this.#held = this.#held.filter(({ untilMs }) => nowMs < untilMs);
+    for (const window of windows) this.#note(nowMs, window, random);
+  }
+
+  started(unit: BudgetUnit, amount: number): void {
+    for (const held of this.#held) {
+      if (held.unit === unit) held.remaining -= amount;
+    }
+  }
+
+  /** The instant until which some window leaves less than `amount`; null where all leave it. */
+  exhaustedUntilMs(nowMs: number, unit: BudgetUnit, amount: number): number | null {
+    let latestMs: number | null = null;
+    for (const { unit: held, limit, remaining, untilMs } of this.#held) {
+      if (held !== unit || nowMs >= untilMs || remaining >= Math.min(amount, limit)) continue;
+      latestMs = Math.max(latestMs ?? 0, untilMs);
+    }
+    return latestMs;
+  }
+
+  /** Units left in the fullest window; null where none is known. */
+  remaining(nowMs: number, unit: BudgetUnit): number | null {
+    const left = this.#held
+      .filter((held) => held.unit === unit && nowMs < held.resetAtMs)
+      .map((held) => Math.max(0, held.remaining));
+    return left.length === 0 ? null : Math.min(...left);
+  }
+
+  #note(nowMs: number, window: RateWindow, random: () => number): void {
+    const { name = '', unit: told = 'requests', windowMs = '', remaining, resetMs } = window;
+    if (told !== 'requests' && told !== 'tokens') return;
+    if (remaining === undefined || resetMs === undefined) return;
+    const key = `${told} ${name} ${windowMs} ${window.limit ?? ''}`;
+    const resetAtMs = nowMs + resetMs;
+    const limit = window.limit ?? Math.max(remaining, 1);
+    const known = this.#held.find((held) => held.key === key);
+    const untilMs = resetAtMs + resetJitterMs(random);
+    if (known === undefined) {
+      const unit = told === 'tokens' ? 'tokens' : 'starts';
+      const held = { key, unit, limit, remaining, resetAtMs, untilMs } as const;
+      if (this.#held.length < WINDOWS_MAX) this.#held.push(held);
+      return;
+    }
+    const isLate = resetAtMs < known.resetAtMs - SAME_WINDOW_MS && resetMs < SAME_WINDOW_MS;
+    if (isLate) return;
+    if (Math.abs(resetAtMs - known.resetAtMs) <= SAME_WINDOW_MS) {
+      known.remaining = Math.min(known.remaining, remaining);
+      return;
+    }
+    Object.assign(known, { limit, remaining, resetAtMs, untilMs });
+  }
+}
