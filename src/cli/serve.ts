@@ -228,7 +228,7 @@ function onReload(
       for (const listener of parts.listeners) listener.reload(tls);
       if (pools !== null) {
         const revoked = await applyPoolFile(directory, pools, scheduler.clock.nowMs());
-        scheduler.dismiss('unauthorized', ({ ask: { keyId } }) => revoked.has(keyId ?? ''));
+        scheduler.dismiss('unauthorized', ({ keyId }) => revoked.has(keyId ?? ''));
       }
       log.info('configuration reloaded');
     } catch (error) {

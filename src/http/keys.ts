@@ -52,6 +52,6 @@ async function revokeKey(context: Context, server: Server): Promise<Response> {
       throw new Fault('not_found', { message: 'The pool has no key of this id.' });
     }
   });
-  scheduler.dismiss('unauthorized', ({ ask }) => ask.keyId === id);
+  scheduler.dismiss('unauthorized', ({ keyId }) => keyId === id);
   return context.body(null, 204);
 }

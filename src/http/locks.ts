@@ -60,7 +60,6 @@ export class LockDoor {
   }
 
   async #acquire(call: Call): Promise<Response> {
-    const { directory } = this.#server;
     const { request } = call;
     const checked = this.#callers.check(call);
     const caller = checked instanceof Promise ? await checked : checked;
@@ -69,7 +68,7 @@ export class LockDoor {
     const reading = call.json(CEILINGS.lockBodyBytes);
     if (reading !== null) {
       const body = await reading;
-      if (directory.get(call.pool)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
+      if (!this.#callers.mayGoOn(call, caller)) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return this.#turnAway(call, caller, 'payload_too_large');
       if (body.kind === 'bad') {
         return this.#turnAway(call, caller, 'invalid_request', { message: body.reason });
@@ -93,7 +92,7 @@ export class LockDoor {
     }
     const wanted = {
       door: 'lock',
-      waitMs: wait.waitMs,
+      waitMs: Math.min(wait.waitMs, this.#callers.waitMsMax(caller)),
       slots: ask.slots ?? 1,
       tokens: ask.tokens ?? 0,
       holder: ask.holder ?? null,
@@ -126,7 +125,7 @@ export class LockDoor {
   }
 
   async #release(call: Call, slotId: string): Promise<Response> {
-    const { directory, scheduler } = this.#server;
+    const { scheduler } = this.#server;
     const checked = this.#callers.check(call);
     const caller = checked instanceof Promise ? await checked : checked;
     if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
@@ -134,7 +133,7 @@ export class LockDoor {
     const reading = call.json(CEILINGS.lockBodyBytes);
     if (reading !== null) {
       const body = await reading;
-      if (directory.get(call.pool)?.pool !== caller.entry.pool) return faultAnswer('unauthorized');
+      if (!this.#callers.mayGoOn(call, caller)) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return faultAnswer('payload_too_large');
       if (body.kind === 'bad') return faultAnswer('invalid_request', { message: body.reason });
       if (body.kind === 'json') {

@@ -5,6 +5,7 @@
  */
 import { epochMsOf } from './clock.ts';
 import { KeyRing } from '../access/keys.ts';
+import { stillStands } from '../access/standing.ts';
 import { hasSecrets } from '../access/vault.ts';
 import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
@@ -99,6 +100,7 @@ export class Directory {
     }
     const createdAt = known?.createdAt ?? this.#epochMs();
     await this.#store.savePool(this.#row(spec, { createdAt, isManaged }));
+    if (known !== undefined) this.#dismissWhoFails(spec, known);
     return this.#apply(spec, { keys: known?.keys ?? new KeyRing(), createdAt, isManaged });
   }
 
@@ -153,6 +155,16 @@ export class Directory {
     this.#entries.set(spec.name, entry);
     this.#setHosts(spec);
     return entry;
+  }
+
+  /** Waiters that the new rules would refuse leave before anything else of them applies. */
+  #dismissWhoFails(spec: PoolSpec, { spec: { access }, keys }: Entry): void {
+    const epochMs = this.#epochMs();
+    this.#scheduler.dismiss(
+      'unauthorized',
+      (attempt, pool) =>
+        pool === spec.name && !stillStands(attempt, access, { spec, keys }, epochMs),
+    );
   }
 
   #setHosts({ name, upstream }: PoolSpec, hosts = upstream?.hosts ?? []): void {
