@@ -71,6 +71,19 @@ export function isLoopback(address: string): boolean {
   return address === '::1' || (address.startsWith('127.') && isIPv4(address));
 }
 
+/**
+ * What a plain address is counted as: whoever has an IPv6 address commonly has the 2^64 beside it.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail = ''] = address.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const ending = tail === '' ? [] : tail.split(':');
+  const isShort = address.includes('::');
+  while (isShort && groups.length + ending.length < 8) groups.push('0');
+  return [...groups, ...ending].slice(0, 4).join(':');
+}
+
 function rangeOf(text: string): { address: string; bits: number } | null {
   const [, base = text, digits] = RANGE.exec(text) ?? [];
   if (base.includes('%')) return null;

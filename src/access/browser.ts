@@ -19,10 +19,31 @@ export function foreignPage({ headers, host, isOwnHost }: AccessRequest): string
 
 /** Whether an authority (`host:port`) names this machine, or the base domain. */
 export function isLocalOrBase(authority: string, baseDomain: string): boolean {
-  const host = authority.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+  const host = nameOf(authority);
   if (host === 'localhost' || host === baseDomain.toLowerCase()) return true;
-  const address = plainAddress(host.replace(/^\[(.*)\]$/, '$1'));
+  const address = addressIn(host);
   return address !== null && isLoopback(address);
+}
+
+/** Endings of names that no public name server knows. */
+const PRIVATE_ENDING = /\.(localhost|local|internal|home\.arpa)$/;
+
+/**
+ * Whether an authority is one that nobody outside can point here: an address, or a name without a
+ * dot or under an ending for private networks.
+ */
+export function isPrivateName(authority: string): boolean {
+  const host = nameOf(authority);
+  if (!host.includes('.') || PRIVATE_ENDING.test(host)) return true;
+  return addressIn(host) !== null;
+}
+
+function nameOf(authority: string): string {
+  return authority.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+}
+
+function addressIn(host: string): string | null {
+  return plainAddress(host.replace(/^\[(.*)\]$/, '$1'));
 }
 
 function hostOfOrigin(origin: string): string | undefined {

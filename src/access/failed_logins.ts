@@ -1,8 +1,11 @@
 /**
- * How often each address failed to sign in within the last minute: after five it is turned away
- * unheard. Addresses are forgotten with their minute, and there is room for so many; when it is
- * used up nobody new may try, so that a crowd of addresses gets no more tries than they.
+ * How often each address (IPv6: one /64) failed to sign in within the last minute: after five it
+ * is turned away unheard. Addresses are forgotten with their minute, and there is room for so
+ * many; when it is used up nobody new may try, so that a crowd of addresses gets no more tries
+ * than they.
  */
+import { networkOf } from '../cidr.ts';
+
 const WINDOW_MS = 60_000;
 const FAILURES_MAX = 5;
 const ADDRESSES_MAX = 10_000;
@@ -12,7 +15,8 @@ export class FailedLogins {
   readonly #failures = new Map<string, number[]>();
 
   /** Ms until the address may try again; 0: now. */
-  waitMs(address: string, nowMs: number): number {
+  waitMs(peer: string, nowMs: number): number {
+    const address = networkOf(peer);
     const failures = this.#recent(address, nowMs);
     const [oldest] = failures;
     if (oldest !== undefined && failures.length >= FAILURES_MAX) return oldest + WINDOW_MS - nowMs;
@@ -23,7 +27,8 @@ export class FailedLogins {
     return 0;
   }
 
-  note(address: string, nowMs: number): void {
+  note(peer: string, nowMs: number): void {
+    const address = networkOf(peer);
     this.#failures.set(address, [...this.#recent(address, nowMs), nowMs]);
   }
 

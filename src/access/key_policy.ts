@@ -18,9 +18,10 @@ interface Presented {
   readonly carrier: string;
 }
 
-const SCHEME = /^([A-Za-z]+)(?: +(\S.*))?$/;
+/** A tab is no separator: what follows it is a key, and a wrong one. */
+const SCHEME = /^([A-Za-z]+)(?: +(\S.*)|(?= *\t)(.*))?$/;
 /** A second line of the same header: they come joined. */
-const REPEATED = /, *(?:nthbouncer|bearer|basic) /i;
+const REPEATED = /,[ \t]*(?:nthbouncer|bearer|basic)(?:[ \t]|$)/i;
 const WRONG: PolicyVerdict = { kind: 'fail', reason: 'key: wrong' };
 const MISSING: PolicyVerdict = { kind: 'fail', reason: 'key: missing' };
 const TWICE: PolicyVerdict = { kind: 'fail', reason: 'key: authorization repeated' };

@@ -77,9 +77,15 @@ export class KeyRing {
     return row;
   }
 
-  hasId(id: string): boolean {
-    for (const row of this.#byHash.values()) if (row.id === id) return true;
-    return false;
+  /** Whether the key of this id is there, and has not expired by now. */
+  isValid(id: string, epochMs: number): boolean {
+    return this.expiresAt(id) > epochMs;
+  }
+
+  /** Epoch ms; Infinity: never; -Infinity: there is no such key. */
+  expiresAt(id: string): number {
+    for (const row of this.#byHash.values()) if (row.id === id) return row.expiresAt ?? Infinity;
+    return -Infinity;
   }
 
   /** In the order in which they were made. */

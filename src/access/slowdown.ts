@@ -4,6 +4,8 @@
  * the same address, so nobody can be locked out. The table is bounded; the longest quiet goes.
  */
 
+import { networkOf } from '../cidr.ts';
+
 /** Failures that an address may have at once before it is slowed. */
 const FREE = 200;
 /** From then on one answer in this time. */
@@ -37,15 +39,4 @@ export class Slowdown {
       return;
     }
   }
-}
-
-/** Whoever has an IPv6 address commonly has the 2^64 beside it. */
-function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const [head = '', tail = ''] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const ending = tail === '' ? [] : tail.split(':');
-  const isShort = address.includes('::');
-  while (isShort && groups.length + ending.length < 8) groups.push('0');
-  return [...groups, ...ending].slice(0, 4).join(':');
 }

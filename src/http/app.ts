@@ -31,7 +31,7 @@ export function makeApp(server: Server): Fetch {
   const locks = new LockDoor(server);
   const proxy = new ProxyDoor(server);
   return makeFetch(server, (request, peer, { pool, target }) => {
-    if (pool !== null) return proxy.answer(request, peer, { pool, target });
+    if (pool !== null) return proxy.answer(request, peer, { pool, target, isPoolHost: true });
     const answered = locks.answer(request, peer, target);
     if (answered !== null) return answered;
     if (isHeadTooLarge(request)) return faultAnswer('head_too_large');
@@ -42,10 +42,9 @@ export function makeApp(server: Server): Fetch {
 /** Makes the handler of a listener on which every request is the pool's. */
 export function makePoolApp(server: Server, pool: string): Fetch {
   const proxy = new ProxyDoor(server);
-  return makeFetch(
-    server,
-    (request, peer, { target }) => proxy.answer(request, peer, { pool, target }),
-  );
+  return makeFetch(server, (request, peer, { pool: named, target }) => {
+    return proxy.answer(request, peer, { pool, target, isPoolHost: named !== null });
+  });
 }
 
 type Answer = (

@@ -2,7 +2,7 @@
  * One request to a pool, as the access policies read it. What costs something (the address, the
  * body, whether the host is ours) is found out only when it is asked for, and once.
  */
-import { isLocalOrBase } from '../access/browser.ts';
+import { isLocalOrBase, isPrivateName } from '../access/browser.ts';
 import type { PeerAddress } from '../access/peer_address.ts';
 import type { AccessRequest } from '../access/policy.ts';
 import { CEILINGS } from '../ceilings.ts';
@@ -22,6 +22,8 @@ export interface CallFacts {
   readonly door: 'lock' | 'proxy';
   /** Path and query exactly as they were sent. */
   readonly target: string;
+  /** Whether the host is a pool's by its name. */
+  readonly isPoolHost?: boolean;
 }
 
 export class Call implements AccessRequest {
@@ -31,16 +33,19 @@ export class Call implements AccessRequest {
   readonly door: 'lock' | 'proxy';
   readonly target: string;
   readonly #server: Server;
+  readonly #isPoolHost: boolean;
   #address: PeerAddress | null = null;
   #body: Promise<Bytes> | null = null;
 
-  constructor(server: Server, { request, peer, pool, door, target }: CallFacts) {
+  constructor(server: Server, facts: CallFacts) {
+    const { request, peer, pool, door, target, isPoolHost = false } = facts;
     this.#server = server;
     this.request = request;
     this.peer = peer;
     this.pool = pool;
     this.door = door;
     this.target = target;
+    this.#isPoolHost = isPoolHost;
   }
 
   get method(): string {
@@ -68,9 +73,10 @@ export class Call implements AccessRequest {
     return url.slice(hostAt, url.indexOf('/', hostAt));
   }
 
-  /** On the proxy door every host that leads there is a pool's. */
+  /** A listener that is one pool's alone is called by whatever name it has in its network. */
   get isOwnHost(): boolean {
-    return this.door === 'proxy' || isLocalOrBase(this.host, this.#server.baseDomain);
+    if (this.#isPoolHost || isLocalOrBase(this.host, this.#server.baseDomain)) return true;
+    return this.door === 'proxy' && isPrivateName(this.host);
   }
 
   /** The body, read once; a second call with another bound gets what the first one read. */

@@ -4,6 +4,7 @@
  */
 import type { Fail, Judgement } from '../access/gate.ts';
 import type { ErrorCode } from '../errors.ts';
+import { stillStands } from '../access/standing.ts';
 import { ERRORS } from '../errors.ts';
 import { log } from '../log.ts';
 import { AccessLog } from '../scheduler/access_log.ts';
@@ -64,6 +65,20 @@ export class Callers {
     return judged.then((late) => this.#conclude(call, entry, this.#recheck(late, call, entry)));
   }
 
+  /** Whether one that passed may go on after a while, in which the pool may have been changed. */
+  mayGoOn({ pool, address }: Call, { entry, keyId }: Pick<Passed, 'entry' | 'keyId'>): boolean {
+    const now = this.#server.directory.get(pool);
+    if (now?.pool !== entry.pool) return false;
+    const standing = { keyId, address: address.text };
+    return stillStands(standing, entry.spec.access, now, epochMs(this.#server));
+  }
+
+  /** How long one that passed may wait: its key may expire before. */
+  waitMsMax({ entry, keyId }: Passed): number {
+    if (keyId === null) return Infinity;
+    return Math.max(0, entry.keys.expiresAt(keyId) - epochMs(this.#server));
+  }
+
   /** Notes an attempt in the access log, and returns its id. */
   note(
     call: Call,
@@ -112,19 +127,11 @@ export class Callers {
     return this.#slowed(call, refusal);
   }
 
-  /**
-   * Whether the pool and the key of one who passed are still there; asked after every wait, since
-   * what was right when it was judged may be gone by then.
-   */
-  stillHolds({ pool }: Call, entry: Entry, keyId: string | null): boolean {
-    const now = this.#server.directory.get(pool);
-    return now?.pool === entry.pool && (keyId === null || now.keys.hasId(keyId));
-  }
-
+  /** What was right when it was judged may be gone now. */
   #recheck(judged: Judgement, call: Call, entry: Entry | undefined): Judgement {
     if (judged.kind === 'fail' || entry === undefined) return judged;
-    if (this.stillHolds(call, entry, judged.keyId)) return judged;
-    return { kind: 'fail', status: 401, reason: 'key: revoked meanwhile', isAddressAlone: false };
+    if (this.mayGoOn(call, { entry, keyId: judged.keyId })) return judged;
+    return { kind: 'fail', status: 401, reason: 'changed meanwhile', isAddressAlone: false };
   }
 
   #slowed(call: Call, refusal: Refusal): Refusal | Promise<Refusal> {

@@ -68,9 +68,7 @@ export class LockDoor {
     const reading = call.json(CEILINGS.lockBodyBytes);
     if (reading !== null) {
       const body = await reading;
-      if (!this.#callers.stillHolds(call, caller.entry, caller.keyId)) {
-        return faultAnswer('unauthorized');
-      }
+      if (!this.#callers.mayGoOn(call, caller)) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return this.#turnAway(call, caller, 'payload_too_large');
       if (body.kind === 'bad') {
         return this.#turnAway(call, caller, 'invalid_request', { message: body.reason });
@@ -94,7 +92,7 @@ export class LockDoor {
     }
     const wanted = {
       door: 'lock',
-      waitMs: wait.waitMs,
+      waitMs: Math.min(wait.waitMs, this.#callers.waitMsMax(caller)),
       slots: ask.slots ?? 1,
       tokens: ask.tokens ?? 0,
       holder: ask.holder ?? null,
@@ -135,9 +133,7 @@ export class LockDoor {
     const reading = call.json(CEILINGS.lockBodyBytes);
     if (reading !== null) {
       const body = await reading;
-      if (!this.#callers.stillHolds(call, caller.entry, caller.keyId)) {
-        return faultAnswer('unauthorized');
-      }
+      if (!this.#callers.mayGoOn(call, caller)) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return faultAnswer('payload_too_large');
       if (body.kind === 'bad') return faultAnswer('invalid_request', { message: body.reason });
       if (body.kind === 'json') {

@@ -9,6 +9,7 @@ import { Problem } from '../admin/layout.tsx';
 import type { Rule } from '../admin/in_force.ts';
 import { inForce } from '../admin/in_force.ts';
 import { FreshKey } from '../admin/keys.tsx';
+import { readBytes } from './body.ts';
 import type { Form } from './form.ts';
 import { formOf, jsonOfForm } from './form.ts';
 import type { Ask, Told } from './inside.ts';
@@ -71,7 +72,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 };
 
 export async function makePool(context: Context, server: Server): Promise<Response> {
-  const body = jsonOfForm(await readForm(context));
+  const body = jsonOfForm(await readForm(context, server));
   const told = await askApi(server, { method: 'POST', path: '/pools', body });
   if (!told.ok) return problem(context, told);
   return goTo(context, `/admin/pools/${String(told.json['name'])}`);
@@ -82,7 +83,7 @@ export async function act(context: Context, server: Server): Promise<Response> {
   const what = context.req.param('what') ?? '';
   const action = Object.hasOwn(ACTIONS, what) ? ACTIONS[what] : undefined;
   if (action === undefined) return pieceAnswer(context, Problem({ message: 'Unknown action.' }));
-  const form = await readForm(context);
+  const form = await readForm(context, server);
   if (action.isConfirmed && form.get('confirm') !== name) {
     const message = 'The name that was typed is not the pool’s: nothing was done.';
     return pieceAnswer(context, Problem({ message }));
@@ -123,8 +124,8 @@ function part(form: Form, name: string): string {
   return encodeURIComponent(form.get(name) ?? '');
 }
 
-async function readForm(context: Context): Promise<Form> {
-  const { raw } = context.req;
-  const length = Number(raw.headers.get('content-length') ?? 0);
-  return formOf(length > CEILINGS.adminBodyBytes ? '' : await raw.text());
+async function readForm(context: Context, { deadlines }: Server): Promise<Form> {
+  const bytesMax = CEILINGS.adminBodyBytes;
+  const body = await readBytes(context.req.raw, { bytesMax, deadlines });
+  return formOf(body.kind === 'bytes' ? new TextDecoder().decode(body.bytes) : '');
 }

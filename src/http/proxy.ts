@@ -42,7 +42,7 @@ export class ProxyDoor {
   async answer(
     request: Request,
     peer: Peer,
-    where: { pool: string; target: string },
+    where: { pool: string; target: string; isPoolHost: boolean },
   ): Promise<Response> {
     const call = new Call(this.#server, { request, peer, door: 'proxy', ...where });
     const checked = this.#callers.check(call);
@@ -80,9 +80,12 @@ export class ProxyDoor {
     if (hasNonce && !await scheduler.journal.isKept()) {
       return this.#turnAway(admitted, 'storage_unavailable');
     }
+    if (hasNonce && !this.#callers.mayGoOn(call, admitted.caller)) {
+      return this.#turnAway(admitted, 'unauthorized');
+    }
     const verdict = await scheduler.acquire(entry.pool, {
       door: 'proxy',
-      waitMs: wait.waitMs,
+      waitMs: Math.min(wait.waitMs, this.#callers.waitMsMax(admitted.caller)),
       slots: 1,
       tokens: 0,
       holder: null,

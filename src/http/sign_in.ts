@@ -6,6 +6,7 @@ import type { Context } from 'hono';
 import { hashOf } from '../access/keys.ts';
 import { isSameSecretHash } from '../access/secret.ts';
 import { SignIn } from '../admin/layout.tsx';
+import { readBytes } from './body.ts';
 import { goTo, pageAnswer } from './page_answer.ts';
 import type { Peer, Server } from './server.ts';
 import { epochMs } from './server.ts';
@@ -20,18 +21,23 @@ export function showSignIn(context: Context): Promise<Response> {
 export async function signIn(context: Context, server: Server): Promise<Response> {
   const { raw } = context.req;
   const { failedLogins, sessions } = server.desk;
-  const nowMs = server.scheduler.clock.nowMs();
   const { peer } = context.env as { readonly peer: Peer };
   const address = server.access.addresses.read(peer, raw.headers).text ?? '';
+  // A foreign page may neither sign in nor use up the tries of whoever looks at it.
+  if (!isOwnOrigin(raw)) {
+    return pageAnswer(context, SignIn({ problem: 'This came from another page.' }), 401);
+  }
+  const body = await readBytes(raw, { bytesMax: TOKEN_BYTES_MAX, deadlines: server.deadlines });
+  // From here on nothing is waited for, so that tries that come at once are counted one by one.
+  const nowMs = server.scheduler.clock.nowMs();
   const waitMs = failedLogins.waitMs(address, nowMs);
   if (waitMs > 0) {
     const problem = `Too many tries. Try again in ${Math.ceil(waitMs / 1000)} s.`;
     return pageAnswer(context, SignIn({ problem }), 429);
   }
-  const length = Number(raw.headers.get('content-length') ?? TOKEN_BYTES_MAX);
-  const text = length > TOKEN_BYTES_MAX ? '' : await raw.text();
+  const text = body.kind === 'bytes' ? new TextDecoder().decode(body.bytes) : '';
   const token = new URLSearchParams(text).get('token')?.trim() ?? '';
-  if (!isOwnOrigin(raw) || !isSameSecretHash(hashOf(token), server.adminHash)) {
+  if (!isSameSecretHash(hashOf(token), server.adminHash)) {
     failedLogins.note(address, nowMs);
     return pageAnswer(context, SignIn({ problem: 'This is not the admin token.' }), 401);
   }

@@ -5,6 +5,7 @@
  */
 import { epochMsOf } from './clock.ts';
 import { KeyRing } from '../access/keys.ts';
+import { stillStands } from '../access/standing.ts';
 import { hasSecrets } from '../access/vault.ts';
 import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
@@ -121,7 +122,10 @@ export class Directory {
       return { spec, keys, createdAt: known?.createdAt ?? createdAt, isManaged };
     });
     for (const { spec, ...facts } of made) await this.#store.savePool(this.#row(spec, facts));
-    for (const { spec, ...rest } of made) this.#apply(spec, rest);
+    for (const { spec, ...rest } of made) {
+      this.#dismissWhoFails(spec);
+      this.#apply(spec, rest);
+    }
   }
 
   /** Deletes a pool: its waiters are refused, its leases end, its keys are gone. */
@@ -146,7 +150,7 @@ export class Directory {
     if (!entry.keys.rows().some((row) => row.id === id)) return false;
     await this.#store.removeKey(entry.spec.name, id);
     const isGone = entry.keys.remove(id);
-    this.#scheduler.dismiss('unauthorized', ({ ask }) => ask.keyId === id);
+    this.#scheduler.dismiss('unauthorized', ({ keyId }) => keyId === id);
     return isGone;
   }
 
@@ -217,6 +221,19 @@ export class Directory {
     for (const host of hostsOf(spec)) {
       if (this.#hosts.get(host) === spec.name) this.#hosts.delete(host);
     }
+  }
+
+  /** Waiters that the new rules would refuse leave before anything else of them applies. */
+  #dismissWhoFails(spec: PoolSpec): void {
+    const known = this.#entries.get(spec.name);
+    if (known === undefined) return;
+    const { spec: { access }, keys } = known;
+    const epochMs = this.#epochMs();
+    this.#scheduler.dismiss(
+      'unauthorized',
+      (attempt, pool) =>
+        pool === spec.name && !stillStands(attempt, access, { spec, keys }, epochMs),
+    );
   }
 
   /** The core's pool with these settings, new or changed. */

@@ -169,8 +169,9 @@ export class Scheduler {
   }
 
   /** Refuses with `code` all who wait and meet the condition. */
-  dismiss(code: ErrorCode, isMeant: (waiter: Waiter) => boolean): void {
-    for (const waiter of this.#waiters.all().filter(isMeant)) {
+  dismiss(code: ErrorCode, isMeant: (attempt: Attempt, pool: string) => boolean): void {
+    // The newest first: whoever leaves the head of the line may let the next one in.
+    for (const waiter of this.#waiters.meant(isMeant).reverse()) {
       const left = this.#leave(waiter);
       left?.tell(this.#refuse(left.pool, left.attempt, { code, queuedMs: left.queuedMs }));
     }

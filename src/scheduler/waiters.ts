@@ -44,8 +44,9 @@ export class Waiters {
     return waiting;
   }
 
-  /** All that wait now. */
-  all(): Waiter[] {
-    return [...this.#waiting.keys()];
+  /** Those that wait now and meet the condition, in the order in which they came. */
+  meant(isMeant: (attempt: Attempt, pool: string) => boolean): Waiter[] {
+    return [...this.#waiting].filter(([waiter, { attempt }]) => isMeant(attempt, waiter.pool))
+      .map(([waiter]) => waiter);
   }
 }

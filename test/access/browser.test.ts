@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { World } from './support.ts';
+import { makePoolApp } from '../../src/http/app.ts';
+import { peerOf, World } from './support.ts';
 import type { Ask } from './support.ts';
 
 async function keyless(): Promise<World> {
@@ -51,5 +52,28 @@ describe('a pool without a key', () => {
       message: 'A page of another origin may not call this pool.',
     });
     expect(await world.reason()).toBe('browser: foreign origin');
+  });
+});
+
+describe("a pool's own listener without a key", () => {
+  test.each<[string, string, boolean]>([
+    ['this machine', 'localhost:9000', true],
+    ['the pool', 'p.bouncer.test:9000', true],
+    ['a host that the pool names', 'llm.acme.example:9000', true],
+    ['an address', '192.168.0.9:9000', true],
+    ['an IPv6 address', '[2001:db8::1]:9000', true],
+    ['a container', 'gateway:9000', true],
+    ['the host of a container', 'host.docker.internal:9000', true],
+    ['a service of a cluster', 'gateway.default.svc.cluster.local:9000', true],
+    ['a name that was pointed here', 'evil.example:9000', false],
+    ['a name that begins like an address', '192.168.0.9.evil.example:9000', false],
+    ['a name that holds a private ending', 'a.internal.evil.example:9000', false],
+  ])('called as %s', async (_, host, passes) => {
+    const world = await keyless();
+    const upstream = { url: 'http://127.0.0.1:1', hosts: ['llm.acme.example'] };
+    await world.admin('PATCH', '/pools/p', { upstream });
+    const app = makePoolApp(world.server, 'p');
+    const { status } = await app(new Request(`http://${host}/`), peerOf('127.0.0.1'));
+    expect(status).toBe(passes ? 502 : 403);
   });
 });

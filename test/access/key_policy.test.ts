@@ -177,6 +177,8 @@ describe('a pool that wants no key', () => {
     expect(await status({ [KEY]: WRONG_KEY })).toBe(401);
     expect(await status({ [KEY]: '' })).toBe(401);
     expect(await status({ authorization: `Nthbouncer ${WRONG_KEY}` })).toBe(401);
+    expect(await status({ authorization: `Nthbouncer\t${WRONG_KEY}` })).toBe(401);
+    expect(await status({ authorization: `x,Nthbouncer\t${WRONG_KEY}` })).toBe(401);
     expect(await status({ authorization: 'Bearer anything' })).toBe(200);
   });
 });

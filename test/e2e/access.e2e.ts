@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { signedHeaders } from '../../src/access/signed_text.ts';
 import { folder } from '../store/samples.ts';
+import { canary } from './canary.ts';
 import { run, Running } from './process.ts';
 import { rawToken } from '../access/tokens.ts';
 
-const ADMIN = 'canary-admin-token-0123456789abcdef';
-const MASTER = 'canary-master-key-0123456789abcdefgh';
-const HMAC = 'canary-hmac-secret-0123456789abcdefgh';
-const JWT = 'canary-jwt-secret-0123456789abcdefghi';
+const ADMIN = canary('admin-token');
+const MASTER = canary('master-key');
+const HMAC = canary('hmac-secret');
+const JWT = canary('jwt-secret');
 const ENV = { NTHBOUNCER_ADMIN_TOKEN: ADMIN, NTHBOUNCER_MASTER_KEY: '' };
 const TIMEOUT = 60_000;
 

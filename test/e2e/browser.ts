@@ -9,10 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
+import { canary, searchAnswer, watch } from './canary.ts';
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const CHROMIUM = process.env['CHROMIUM'] ?? PATHS.find((path) => existsSync(path));
-export const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests-0123456789';
+export const ADMIN_TOKEN = canary('admin-token');
 export const SHOTS = join(tmpdir(), 'nthbouncer-shots');
 
 if (CHROMIUM === undefined) {
@@ -27,16 +28,12 @@ export interface Running {
 
 export async function startServer(): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'nthbouncer-e2e-'));
-  const child = spawn('node_modules/.bin/deno', [
-    'run',
-    '-A',
-    'src/main.ts',
-    'serve',
-    '--port',
-    '0',
-    '--db',
-    `file:${join(folder, 'e2e.db')}`,
-  ], { env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN, NO_COLOR: '1' } });
+  const place = ['--port', '0', '--db', `file:${join(folder, 'e2e.db')}`];
+  const words = ['run', '-A', 'src/main.ts', 'serve', ...place];
+  const child = spawn('node_modules/.bin/deno', words, {
+    env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN, NO_COLOR: '1' },
+  });
+  watch(child, words);
   const origin = await new Promise<string>((found, failed) => {
     let text = '';
     child.stdout.on('data', (chunk) => {
@@ -77,6 +74,7 @@ export async function axeFindings(page: Page): Promise<string[]> {
 /** Screenshots at both widths in both schemes, with axe run in each; returns its findings. */
 export async function look(page: Page, name: string): Promise<string[]> {
   const findings: string[] = [];
+  searchAnswer('GET', new URL(page.url()).pathname, await page.content());
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [1280, 360]) {
       await page.emulateMedia({ colorScheme });

@@ -4,16 +4,18 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll } from 'vitest';
+import { canary, watch } from './canary.ts';
 
 const DENO = resolve('node_modules/.bin/deno');
 const MAIN = resolve('src/main.ts');
 /** The same with a wall clock that jumps. */
 const JUMPY_MAIN = resolve('test/e2e/jumpy_main.ts');
-export const ADMIN_TOKEN = 'admin-token-of-the-end-to-end-tests-0123456789';
+export const ADMIN_TOKEN = canary('admin-token');
 
 export interface Finished {
   readonly code: number | null;
@@ -29,8 +31,15 @@ export interface Running {
 
 const folders: string[] = [];
 const started: ChildProcess[] = [];
-afterAll(() => {
-  for (const child of started) if (child.exitCode === null) child.kill('SIGKILL');
+afterAll(async () => {
+  const left = started.filter(({ exitCode, signalCode }) =>
+    exitCode === null && signalCode === null
+  );
+  await Promise.all(left.map((child) => {
+    const closed = once(child, 'close');
+    child.kill('SIGKILL');
+    return closed;
+  }));
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -48,6 +57,7 @@ export function start(
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
   });
+  watch(child, words);
   started.push(child);
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => out += chunk);

@@ -2,9 +2,10 @@
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { folder } from '../store/samples.ts';
+import { canary } from './canary.ts';
 import { Running } from './process.ts';
 
-const ADMIN = 'admin-token-of-the-paths-0123456789';
+const ADMIN = canary('admin-token');
 const ENV = { NTHBOUNCER_ADMIN_TOKEN: ADMIN };
 
 function send(origin: string, path: string, headers: Record<string, string>): Promise<number> {

@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { afterEach } from 'vitest';
+import { watch } from './canary.ts';
 
 const DENO = 'node_modules/.bin/deno';
 
@@ -27,6 +28,7 @@ export class Running {
       // A group of its own: the launcher starts the runtime as its child.
       detached: true,
     });
+    watch(this.#child, args);
     this.#child.stdout?.on('data', (text) => this.out += text);
     this.#child.stderr?.on('data', (text) => this.out += text);
     this.ended = new Promise((done) =>

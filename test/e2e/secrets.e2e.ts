@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { signedHeaders } from '../../src/access/signed_text.ts';
 import { folder } from '../store/samples.ts';
+import { canary } from './canary.ts';
 import { Running } from './process.ts';
 
-const ADMIN = 'admin-token-of-the-secrets-0123456789';
-const SECRET = 'a secret that a file names 0123456789';
+const ADMIN = canary('admin-token');
+const SECRET = canary('hmac-secret');
 const TARGET = '/pools/filed/lock/acquire';
 
 function fileOf(path: string, secret: unknown): string {

@@ -6,8 +6,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { canary, watch } from './canary.ts';
 
-export const ADMIN_TOKEN = 'end-to-end-admin-token-0123456789abcdef';
+export const ADMIN_TOKEN = canary('admin-token');
 const COMMAND = ['node_modules/.bin/deno', 'run', '-A', 'src/main.ts', 'serve'];
 const START_MS_MAX = 30_000;
 
@@ -59,17 +60,12 @@ export class Server {
   async start(): Promise<this> {
     const [program = '', ...fixed] = COMMAND;
     const { flags = [], env = {} } = this.#options;
-    const child = spawn(program, [
-      ...fixed,
-      '--port',
-      '0',
-      '--db',
-      `file:${this.database}`,
-      ...flags,
-    ], {
+    const words = [...fixed, '--port', '0', '--db', `file:${this.database}`, ...flags];
+    const child = spawn(program, words, {
       env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN, NO_COLOR: '1', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    watch(child, words);
     this.#child = child;
     this.output = '';
     this.origin = '';

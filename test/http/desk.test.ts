@@ -61,6 +61,59 @@ describe('a session', () => {
   });
 });
 
+describe('signing in', () => {
+  const form = (token: string) => new URLSearchParams({ token }).toString();
+  const from = (address: string) => ({ remoteAddr: { transport: 'tcp', hostname: address } });
+  const post = (body: BodyInit | ReadableStream, headers: HeadersInit = ORIGIN) =>
+    new Request('http://127.0.0.1:8787/admin/sign-in', {
+      method: 'POST',
+      body,
+      headers,
+      duplex: 'half',
+    } as RequestInit);
+
+  it('has five tries a minute however many come at once, one IPv6 network together', async () => {
+    const test = await TestServer.start();
+    const tries = Array.from({ length: 40 }, async (_, at) => {
+      const { status } = await test.fetch(post(form('wrong')), from(`2001:db8::1:${at}`));
+      return status;
+    });
+    const told = await Promise.all(tries);
+    expect(told.filter((status) => status === 401)).toHaveLength(5);
+    expect(told.filter((status) => status === 429)).toHaveLength(35);
+    const other = await test.fetch(post(form(ADMIN_TOKEN)), from('2001:db8:0:1::1'));
+    expect(other.status).toBe(303);
+  });
+
+  it('is refused to a foreign page, which uses up no tries of whoever looks at it', async () => {
+    const test = await TestServer.start();
+    const evil = { origin: 'http://evil.test' };
+    for (let i = 0; i < 20; i++) {
+      const { status } = await test.fetch(post(form(ADMIN_TOKEN), evil), from('10.0.0.1'));
+      expect(status).toBe(401);
+    }
+    expect((await test.fetch(post(form(ADMIN_TOKEN)), from('10.0.0.1'))).status).toBe(303);
+  });
+
+  it('reads no more of a body without an end than a token has, and not for ever', async () => {
+    const test = await TestServer.start();
+    let pulled = 0;
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulled += 1000;
+        if (pulled > 100_000) return controller.close();
+        controller.enqueue(new Uint8Array(1000).fill(97));
+      },
+    });
+    expect((await test.fetch(post(endless), from('10.0.0.1'))).status).toBe(401);
+    expect(pulled).toBeLessThan(10_000);
+    const stuck = test.fetch(post(new ReadableStream()), from('10.0.0.1'));
+    await settle();
+    await test.clock.advance(10_000);
+    expect((await stuck).status).toBe(401);
+  });
+});
+
 describe('GET /admin/api/events', () => {
   async function read(stream: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
     const { value } = await stream.read();

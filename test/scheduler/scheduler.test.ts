@@ -183,7 +183,7 @@ describe('dismiss', () => {
     const rig = new Rig({ pool: one });
     const held = await rig.hold();
     const [meant, other] = ['key 1', 'key 2'].map((keyId) => rig.acquire({ waitMs: 500, keyId }));
-    rig.scheduler.dismiss('unauthorized', ({ ask }) => ask.keyId === 'key 1');
+    rig.scheduler.dismiss('unauthorized', ({ keyId }) => keyId === 'key 1');
     rig.release(held);
     await rig.clock.settle();
     expect([meant, other].map((told) => told && answer(told))).toEqual(['unauthorized', 'granted']);

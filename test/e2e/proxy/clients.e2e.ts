@@ -10,10 +10,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { canary } from '../canary.ts';
 import { freePort, holds } from './raw.ts';
 import { ProxyServer } from './server.ts';
 
 const run = promisify(execFile);
+const credential = canary('credential');
 const server = new ProxyServer();
 const folder = mkdtempSync(join(tmpdir(), 'proxy-clients-'));
 const upstreams: Server[] = [];
@@ -134,7 +136,7 @@ describe('the openai SDK', () => {
     }, {
       access: { key: { required: true, authorization: ['Bearer'] } },
       upstream: {
-        credentials: [{ name: 'a', header: 'Authorization', value: 'Bearer sk-upstream' }],
+        credentials: [{ name: 'a', header: 'Authorization', value: `Bearer ${credential}` }],
       },
     });
   });
@@ -154,7 +156,7 @@ describe('the openai SDK', () => {
       text += event.choices[0]?.delta.content ?? '';
     }
     expect(text).toBe('one two three');
-    expect(seen).toEqual(['Bearer sk-upstream', 'Bearer sk-upstream']);
+    expect(seen).toEqual([`Bearer ${credential}`, `Bearer ${credential}`]);
     expect(await server.admin('GET', '/pools/openai')).toMatchObject({
       upstream: { credentials: [{ name: 'a', header: 'authorization', secretSet: true }] },
     });

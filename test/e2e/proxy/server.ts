@@ -8,8 +8,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'node:http';
+import { canary, searchAnswer, watch } from '../canary.ts';
 
-const TOKEN = 'e2e-admin-token-of-forty-characters-0000';
+const TOKEN = canary('admin-token');
 /** NTHBOUNCER_BIN names a compiled binary to test in place of the sources. */
 const BINARY = process.env['NTHBOUNCER_BIN'];
 const DENO = process.env['DENO_BIN'] ?? 'node_modules/.bin/deno';
@@ -29,15 +30,13 @@ export class ProxyServer {
 
   async start(more: readonly string[] = [], env: Record<string, string> = {}): Promise<this> {
     const [program, ...args] = COMMAND;
-    const child = spawn(program as string, [
-      ...args,
-      'serve',
-      '--port',
-      String(this.port),
-      '--db',
-      `file:${this.folder}/a.db`,
-      ...more,
-    ], { env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: TOKEN, ...env }, stdio: 'pipe' });
+    const place = ['--port', String(this.port), '--db', `file:${this.folder}/a.db`];
+    const words = [...args, 'serve', ...place, ...more];
+    const child = spawn(program as string, words, {
+      env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: TOKEN, ...env },
+      stdio: 'pipe',
+    });
+    watch(child, words);
     this.#process = child;
     child.stderr?.on('data', (text) => this.output += String(text));
     await new Promise<void>((ready, failed) => {
@@ -117,6 +116,8 @@ export class ProxyServer {
         answer.on('data', (piece) => text += piece);
         answer.on('error', reject);
         answer.on('end', () => {
+          const isOwn = pool === undefined || answer.headers['x-nthpool-error'] !== undefined;
+          if (isOwn) searchAnswer(method, path, text);
           resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: text });
         });
       });
