@@ -92,7 +92,14 @@ describe('a store that fails', () => {
     const file = `${server.folder}/a.db`;
     expect(existsSync(file)).toBe(true);
     const other = createClient({ url: `file:${file}` });
-    const hold = await other.transaction('write');
+    // The server may be writing just now.
+    const begin = () => other.transaction('write').catch(() => null);
+    let hold = await begin();
+    for (let tries = 0; hold === null && tries < 50; tries++) {
+      await sleep(20);
+      hold = await begin();
+    }
+    if (hold === null) throw new Error('the database was never free');
     try {
       const lock = () =>
         server.call({ method: 'POST', path: '/pools/store/lock/acquire', headers: NO_QUEUE });
