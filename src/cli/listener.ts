@@ -2,6 +2,7 @@
  * The listening socket, with TLS where it was asked for. A reload opens a second socket on the same
  * port with the new certificate before the first one closes, so that no caller meets a closed port.
  */
+import { isLoopback, plainAddress } from '../cidr.ts';
 import type { Fetch } from '../http/app.ts';
 import type { ServeSettings } from '../config.ts';
 import { messageOf } from '../log.ts';
@@ -70,9 +71,10 @@ export class Listener {
   isAt(remote: Address, local: Address | null): boolean {
     const addr = this.#server?.addr;
     if (addr === undefined || addr.port !== remote.port) return false;
-    if (addr.hostname === remote.hostname) return true;
+    const hostname = plain(remote.hostname);
+    if (plain(addr.hostname) === hostname) return true;
     const isWildcard = addr.hostname === '0.0.0.0' || addr.hostname === '::';
-    return isWildcard && (isLoopback(remote.hostname) || remote.hostname === local?.hostname);
+    return isWildcard && (isLoopback(hostname) || remote.hostname === local?.hostname);
   }
 
   /** Takes the new TLS files into use. */
@@ -100,6 +102,6 @@ export class Listener {
   }
 }
 
-function isLoopback(hostname: string): boolean {
-  return hostname === '::1' || /^(::ffff:)?127\./.test(hostname);
+function plain(hostname: string): string {
+  return plainAddress(hostname) ?? hostname;
 }

@@ -3,6 +3,7 @@
  * server or for this connection alone, with the upstream's host and a managed credential. Nothing
  * else is added or changed.
  */
+import { CallerSecrets } from './caller_secrets.ts';
 import type { Credential } from '../upstream/credentials.ts';
 import type { Target } from '../upstream/target.ts';
 
@@ -58,6 +59,7 @@ const OWN_COOKIE = /^\s*(CF_Authorization|(__Host-)?nthbouncer[\w-]*)\s*=/;
 export function requestHead(parts: HeadParts): string {
   const { headers, target, credential, body } = parts;
   const named = namedBy(headers.get('connection'));
+  const secrets = new CallerSecrets(headers, parts.carriers);
   const injected = credential?.header ?? '';
   const host = target.spec.preserveHost ? parts.host : target.host;
   let head = `${parts.method} ${target.basePath}${parts.path} HTTP/1.1\r\nhost: ${host}\r\n`;
@@ -65,9 +67,9 @@ export function requestHead(parts: HeadParts): string {
   headers.forEach((value, name) => {
     if (isDropped(name, parts) || name === injected || named?.has(name)) return;
     if (name === 'cookie') {
-      const kept = foreignCookies(value, parts.carriers);
+      const kept = foreignCookies(value, parts.carriers, secrets);
       if (kept !== '') head += `cookie: ${kept}\r\n`;
-    } else head += `${name}: ${value}\r\n`;
+    } else if (!secrets.areIn(value)) head += `${name}: ${value}\r\n`;
   });
   if (body.kind === 'length') head += `content-length: ${body.bytes}\r\n`;
   else if (body.kind === 'chunked') head += 'transfer-encoding: chunked\r\n';
@@ -107,13 +109,17 @@ export function namedBy(connection: string | null): ReadonlySet<string> | null {
   return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
 }
 
-function foreignCookies(value: string, carriers: readonly string[]): string {
+function foreignCookies(
+  value: string,
+  carriers: readonly string[],
+  secrets: CallerSecrets,
+): string {
   const isPlain = carriers.length === 0 && !value.includes('CF_Authorization') &&
     !value.includes('nthbouncer');
   if (isPlain) return value;
   return value.split(';').filter((pair) => {
     const name = pair.slice(0, pair.indexOf('=')).trim();
-    return !OWN_COOKIE.test(pair) && !carriers.includes(`cookie:${name}`);
+    return !OWN_COOKIE.test(pair) && !carriers.includes(`cookie:${name}`) && !secrets.areIn(pair);
   }).join(';').trim();
 }
 

@@ -201,3 +201,36 @@ describe('methods', () => {
     expect(upstream.requests).toHaveLength(0);
   });
 });
+
+describe("a caller's key", () => {
+  it.each([
+    ['lists every carrier', { authorization: ['Nthbouncer', 'Basic'], headers: ['x-api-key'] }],
+    ['lists none', {}],
+  ])('reaches no upstream in any place where the pool %s', async (what, settings) => {
+    const pool = what === 'lists none' ? 'plain-key' : 'all-keys';
+    await server.admin('POST', '/pools', {
+      name: pool,
+      access: { key: settings },
+      upstream: { url: `http://127.0.0.1:${upstream.port}` },
+    });
+    const { key } = await server.admin('POST', `/pools/${pool}/keys`, { name: 'k' });
+    const basic = Buffer.from(`user:${key}`).toString('base64');
+    const { status } = await server.call({
+      pool,
+      headers: {
+        'x-nthpool-key': String(key),
+        authorization: `Basic ${basic}`,
+        'x-api-key': String(key),
+        'x-other': `Bearer ${key}`,
+        'x-kept': 'nb_live_of_another_server_0000000000',
+        cookie: `a=1; b=${key}; c=3`,
+      },
+    });
+    expect(status).toBe(200);
+    const { head } = upstream.requests[0] as { head: string };
+    expect(head).not.toContain(String(key));
+    expect(head).not.toContain(basic);
+    expect(head).toContain('x-kept: nb_live_of_another_server_0000000000\r\n');
+    expect(head).toContain('cookie: a=1; c=3\r\n');
+  });
+});

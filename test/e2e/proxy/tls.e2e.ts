@@ -45,6 +45,34 @@ describe('an upstream behind TLS', () => {
     expect(await server.capacity('tls')).toBe(1);
   });
 
+  it('is told the name that it is asked by, and must prove that one', async () => {
+    const names: unknown[] = [];
+    upstream.on('secureConnection', ({ servername }) => void names.push(servername));
+    upstream.closeIdleConnections();
+    expect((await server.call({ pool: 'tls' })).status).toBe(200);
+    expect(names).toEqual(['localhost']);
+    const { address, port } = upstream.address() as AddressInfo;
+    const bare = address.includes(':') ? `[${address}]` : address;
+    await server.pool('tls-ip', 1, { limit: 1, upstream: { url: `https://${bare}:${port}` } });
+    const answer = await server.call({ pool: 'tls-ip' });
+    expect([answer.status, JSON.parse(answer.body).message]).toEqual([
+      502,
+      expect.stringContaining('TLS'),
+    ]);
+  });
+
+  it('is asked once, on a new connection, where it closed an idle one', async () => {
+    let asked = 0;
+    upstream.on('request', () => void asked++);
+    for (let round = 1; round <= 5; round++) {
+      expect((await server.call({ pool: 'tls', method: 'POST', body: 'x' })).status).toBe(200);
+      expect(asked).toBe(round);
+      upstream.closeIdleConnections();
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    expect(await server.capacity('tls')).toBe(1);
+  });
+
   it('is not reached where it is not: 502 that says so', async () => {
     await server.kill('SIGTERM');
     await server.start();
