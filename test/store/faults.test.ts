@@ -39,6 +39,24 @@ describe('a database file that is moved while it is open', () => {
   });
 });
 
+describe('a write-ahead log', () => {
+  test('that is removed while it is open is kept in the main file, and made anew', async () => {
+    const path = join(folder(), 'a.db');
+    const store = await opened(path);
+    await store.commit(begin('s1'));
+    await store.fold();
+    rmSync(`${path}-wal`);
+    await store.commit(begin('s2'));
+    const removed = { name: 'StoreError', kind: 'failed' };
+    await expect(store.fold()).rejects.toMatchObject(removed);
+    await store.commit(begin('s3'));
+    await store.fold();
+    await store.commit(begin('s4'));
+    expect(await slotIds(libsqlAt(crashCopy(path)))).toEqual(['s1', 's2', 's3', 's4']);
+    await store.close();
+  });
+});
+
 describe('while another connection holds the write lock', () => {
   const outside = async (path: string, use: (client: Client) => Promise<void>) => {
     const client = createClient({ url: `file:${path}`, timeout: 0 });
