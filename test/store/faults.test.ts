@@ -7,6 +7,7 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -53,6 +54,23 @@ describe('a write-ahead log', () => {
     await store.fold();
     await store.commit(begin('s4'));
     expect(await slotIds(libsqlAt(crashCopy(path)))).toEqual(['s1', 's2', 's3', 's4']);
+    await store.close();
+  });
+
+  test('that grew while somebody read from it is small again afterwards', async () => {
+    const path = join(folder(), 'a.db');
+    const store = await opened(path);
+    const reader = createClient({ url: `file:${path}` });
+    const reading = await reader.transaction('read');
+    await reading.execute('SELECT count(*) FROM value');
+    for (let n = 0; n < 3; n += 1) await store.saveValue(`large${n}`, 'x'.repeat(8 << 20));
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(24 << 20);
+    await reading.commit();
+    reader.close();
+    const entries = Array.from({ length: 1_000 }, (_, n) => entry(`e${n}`));
+    await store.commit(batch({ entries }));
+    await store.fold();
+    expect(statSync(`${path}-wal`).size).toBeLessThanOrEqual(16 << 20);
     await store.close();
   });
 });

@@ -16,8 +16,11 @@ const BUSY_WAIT_MS = 5;
 /** Checkpoints are made after a fold; this is SQLite's own, should there be no folds (16 MB). */
 const CHECKPOINT_PAGES = 4000;
 
-const PRAGMAS =
-  `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
+/** A log that grew larger while somebody read from it is cut to this once it begins anew. */
+const LOG_BYTES_KEPT = CHECKPOINT_PAGES * 4096;
+
+const PRAGMAS = `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+  PRAGMA journal_size_limit = ${LOG_BYTES_KEPT};`;
 
 export interface ConnectionOptions {
   /** A URL that the client takes. */
