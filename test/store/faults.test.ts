@@ -7,6 +7,7 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { once } from 'node:events';
@@ -55,6 +56,41 @@ describe('a database file that is moved while it is open', () => {
     await store.commit(begin('s2'));
     await store.close();
     expect(await slotIds(libsqlAt(path))).toEqual(['s1', 's2']);
+  });
+});
+
+describe('a write-ahead log', () => {
+  test('that is removed while it is open is kept in the main file, and made anew', async () => {
+    const path = join(folder(), 'a.db');
+    const store = await opened(path);
+    await store.commit(begin('s1'));
+    await store.fold();
+    rmSync(`${path}-wal`);
+    await store.commit(begin('s2'));
+    const removed = { name: 'StoreError', kind: 'failed' };
+    await expect(store.fold()).rejects.toMatchObject(removed);
+    await store.commit(begin('s3'));
+    await store.fold();
+    await store.commit(begin('s4'));
+    expect(await slotIds(libsqlAt(crashCopy(path)))).toEqual(['s1', 's2', 's3', 's4']);
+    await store.close();
+  });
+
+  test('that grew while somebody read from it is small again afterwards', async () => {
+    const path = join(folder(), 'a.db');
+    const store = await opened(path);
+    const reader = createClient({ url: `file:${path}` });
+    const reading = await reader.transaction('read');
+    await reading.execute('SELECT count(*) FROM value');
+    for (let n = 0; n < 3; n += 1) await store.saveValue(`large${n}`, 'x'.repeat(8 << 20));
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(24 << 20);
+    await reading.commit();
+    reader.close();
+    const entries = Array.from({ length: 1_000 }, (_, n) => entry(`e${n}`));
+    await store.commit(batch({ entries }));
+    await store.fold();
+    expect(statSync(`${path}-wal`).size).toBeLessThanOrEqual(16 << 20);
+    await store.close();
   });
 });
 

@@ -26,8 +26,13 @@ export class Appender {
 
   constructor({ path, pragmas, sql, busyWaitMs }: AppenderOptions) {
     this.#database = new Database(path, { timeout: busyWaitMs });
-    this.#database.exec(pragmas);
-    this.#statement = this.#database.prepare(sql);
+    try {
+      this.#database.exec(pragmas);
+      this.#statement = this.#database.prepare(sql);
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
   }
 
   /** @throws what the driver throws; the statement may then be run again. */

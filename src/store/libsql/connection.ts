@@ -20,7 +20,11 @@ const ANSWER_MS_MAX = 5_000;
 /** Checkpoints are made after a fold; this is SQLite's own, should there be no folds (16 MB). */
 const CHECKPOINT_PAGES = 4000;
 
-const PRAGMAS = `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
+/** A log that grew larger while somebody read from it is cut to this once it begins anew. */
+const LOG_BYTES_KEPT = CHECKPOINT_PAGES * 4096;
+
+const PRAGMAS = `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+  PRAGMA journal_size_limit = ${LOG_BYTES_KEPT};`;
 
 export interface ConnectionOptions {
   /** A URL that the client takes. */
@@ -41,6 +45,8 @@ export class Connection {
   #appender: Appender | null = null;
   /** Device and inode of the file, known from the first use on. */
   #file = '';
+  /** The same of its write-ahead log; empty while it is not known. */
+  #log = '';
   #tail: Promise<unknown> = Promise.resolve();
   #doubt: 'none' | 'statement' | 'connection' = 'connection';
 
@@ -112,13 +118,19 @@ export class Connection {
   }
 
   /**
-   * Looks whether the file is still where it was; all further work fails until it is. SQLite goes
-   * on writing to a file that was moved or removed, and a start would find nothing of that.
+   * Looks whether the file and its log are still where they were. SQLite goes on writing to a file
+   * that was moved or removed, and a start would find nothing of that. While the file is away all
+   * further work fails; a log that is away is first emptied into the file.
    */
   checkFile(): void {
-    if (this.#path === null || fileAt(this.#path) === this.#file) return;
+    if (this.#path === null) return;
+    this.#checkMainFile(this.#path);
+    const log = fileAt(`${this.#path}-wal`);
+    // The log of a new connection may be a new file.
+    if (this.#log === '') this.#log = log;
+    if (log === this.#log) return;
     this.#doubt = 'connection';
-    throw new StoreError('failed', `The database ${this.#path} was moved, removed or replaced.`);
+    throw new StoreError('failed', `The log ${this.#path}-wal was moved, removed or replaced.`);
   }
 
   close(): void {
@@ -147,15 +159,20 @@ export class Connection {
 
   /**
    * Proves the client with a small write of its own; an appender is made anew after a lock, and
-   * resets its statement by itself. `executeMultiple` ends its statements
-   * even when they fail, so this may be tried while a lock lasts and leaves nothing open.
+   * resets its statement by itself. `executeMultiple` ends its statements even when they fail, so
+   * this may be tried while a lock lasts and leaves nothing open.
    */
   async #recover(): Promise<void> {
-    if (this.#path !== null && this.#file === '') this.#file = fileAt(this.#path);
-    this.checkFile();
+    const path = this.#path;
+    if (path !== null) {
+      if (this.#file === '') this.#file = fileAt(path);
+      this.#checkMainFile(path);
+      if (this.#log !== '' && fileAt(`${path}-wal`) !== this.#log) await this.#emptyLog();
+    }
     if (this.#doubt === 'connection') {
       this.#appender?.close();
       this.#appender = null;
+      this.#log = '';
       await this.#client.reconnect();
     }
     this.#doubt = 'connection';
@@ -164,6 +181,21 @@ export class Connection {
     const proof = this.epoch === 0 ? '' : beatSql(this.epoch);
     await this.#client.executeMultiple(`BEGIN IMMEDIATE; ${proof} COMMIT;`);
     this.#doubt = 'none';
+  }
+
+  #checkMainFile(path: string): void {
+    if (fileAt(path) === this.#file) return;
+    this.#doubt = 'connection';
+    throw new StoreError('failed', `The database ${path} was moved, removed or replaced.`);
+  }
+
+  /** The old connection alone still reaches a log that was removed, and all that is only there. */
+  async #emptyLog(): Promise<void> {
+    this.#doubt = 'connection';
+    const { rows } = await this.#client.execute('PRAGMA wal_checkpoint(TRUNCATE)');
+    if (rows[0]?.busy !== 0) {
+      throw new StoreError('failed', `What was in ${this.#path}-wal could not be kept yet.`);
+    }
   }
 }
 
