@@ -197,12 +197,13 @@ export function AccessPage(
   { frame, spec, keys }: { frame: PoolPage; spec: Json; keys: readonly Json[] },
 ) {
   const act = `/admin/pools/${frame.view.name}/act`;
+  const noKeyMeans = frame.view.openTo === null ? ', so nobody can call' : '';
   return (
     <PoolLayout {...frame}>
       <section aria-labelledby='keys'>
         <h2 id='keys'>Keys</h2>
         {keys.length === 0
-          ? <Empty>No key yet, so nobody can call. Make one, and give it to a caller.</Empty>
+          ? <Empty>No key yet{noKeyMeans}. Make one, and give it to a caller.</Empty>
           : <KeyTable keys={keys} act={act} />}
         <Action to={`${act}/make-key`} label='Make a key'>
           <div class='grid'>
