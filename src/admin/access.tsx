@@ -243,7 +243,7 @@ export function AccessPage(
   }
   return (
     <PoolLayout {...frame}>
-      <Keys keys={keys} act={act} />
+      <Keys keys={keys} act={act} isOpen={frame.view.openTo !== null} />
       <h2>Rules</h2>
       <p>A call must pass every rule that is on. A change applies to the next call.</p>
       {POLICIES.map((policy) => (

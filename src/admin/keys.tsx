@@ -5,12 +5,15 @@ import { Action, Empty, Time } from './layout.tsx';
 import type { Json } from './shapes.ts';
 import { text } from './shapes.ts';
 
-export function Keys({ keys, act }: { keys: readonly Json[]; act: string }) {
+export function Keys(
+  { keys, act, isOpen }: { keys: readonly Json[]; act: string; isOpen: boolean },
+) {
+  const noKeyMeans = isOpen ? '' : ', so nobody can call';
   return (
     <section aria-labelledby='keys'>
       <h2 id='keys'>Keys</h2>
       {keys.length === 0
-        ? <Empty>No key yet, so nobody can call. Make one, and give it to a caller.</Empty>
+        ? <Empty>No key yet{noKeyMeans}. Make one, and give it to a caller.</Empty>
         : <KeyTable keys={keys} act={act} />}
       <Action to={`${act}/make-key`} label='Make a key'>
         <div class='grid'>

@@ -21,6 +21,11 @@ export function PoolLayout({ page, view, tab, children }: PoolPage & { children?
   return (
     <Layout page={page}>
       <h1>{view.name}</h1>
+      {view.openTo === null ? null : (
+        <p class='problem'>
+          This pool wants no key: {view.openTo} who reaches this server may call it.
+        </p>
+      )}
       <dl class='facts' data-live='pool' data-pool={view.name}>
         <div>
           <dt>State</dt>

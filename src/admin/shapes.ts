@@ -13,6 +13,7 @@ export interface View {
   readonly state: string;
   readonly reason: string;
   readonly pausedUntil: number | null;
+  readonly openTo: string | null;
 }
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -4,6 +4,7 @@
  */
 import { isLoopback, plainAddress } from '../cidr.ts';
 import { log } from '../log.ts';
+import { openTo } from '../open_pool.ts';
 import type { Directory } from '../scheduler/directory.ts';
 
 /** @param directory the pools that the listener of this origin leads to. */
@@ -12,9 +13,8 @@ export function warnOfOpenPools(directory: Pick<Directory, 'list'>, origin: stri
   const address = plainAddress(host);
   if (host === 'localhost' || (address !== null && isLoopback(address))) return;
   for (const { spec } of directory.list()) {
-    const { key, hmac, jwt, cloudflareAccess, ip } = spec.access;
-    if (key.required || hmac !== null || jwt !== null || cloudflareAccess !== null) continue;
-    const from = ip.allow.length > 0 ? 'every address on its list' : 'anybody';
+    const from = openTo(spec.access);
+    if (from === null) continue;
     log.warn(`pool {pool} wants no key: ${from} who reaches {origin} may call it`, {
       pool: spec.name,
       origin,

@@ -2,10 +2,12 @@
  * `nthbouncer pool …`: lists, shows, makes, changes, pauses, resumes, drains and deletes pools.
  */
 import type { Command as Program } from 'commander';
+import { openTo } from '../open_pool.ts';
+import type { AccessSpec } from '../wire_access.ts';
 import type { Row } from './admin_client.ts';
 import { AdminClient, poolPath } from './admin_client.ts';
 import type { Command } from './command.ts';
-import { EXIT, print, Stop } from './command.ts';
+import { EXIT, print, printError, Stop } from './command.ts';
 import type { Column, Shown } from './show.ts';
 import { consoleCommand, printJson, printTable } from './show.ts';
 import { durationMs } from './duration.ts';
@@ -75,6 +77,8 @@ async function list({ json }: Shown): Promise<void> {
 async function show(name: string, { json }: Shown): Promise<void> {
   const spec = await new AdminClient().get(poolPath(name));
   if (json) return printJson(spec);
+  const open = openTo(spec['access'] as AccessSpec);
+  if (open !== null) printError(`warning: ${name} wants no key: ${open} may call it`);
   for (const [path, value] of leavesOf(spec)) print(`${path}=${JSON.stringify(value)}`);
 }
 

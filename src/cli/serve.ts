@@ -120,6 +120,8 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const server = await assemble(settings, { ...parts, scheduler, directory, governors, listeners });
   await server.desk.start();
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
+  // All files are made by now, and nobody was heard yet.
+  await dropPermissions();
   listeners.push(new Listener(settings, makeApp(server)));
   for (const { pool, host, port } of settings.poolListen ?? []) {
     listeners.push(new Listener({ host, port }, makePoolApp(server, pool)));
@@ -131,7 +133,6 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     const entry = directory.get(settings.poolListen?.[at]?.pool ?? '');
     warnOfOpenPools({ list: () => entry === undefined ? [] : [entry] }, each);
   });
-  await dropPermissions();
   // Whoever reads the line that it listens may send a signal at once.
   onReload(settings, { directory, listeners, scheduler });
   print(`nthbouncer listening on ${origin}`);

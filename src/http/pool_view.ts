@@ -1,6 +1,7 @@
 /**
  * A pool at a glance, as lists, events and metrics show it: what it does now and why it holds back.
  */
+import { openTo } from '../open_pool.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import { governorStatus } from './governor.ts';
 import type { Server } from './server.ts';
@@ -19,6 +20,8 @@ export interface PoolView {
   readonly state: 'idle' | 'busy' | 'waiting' | 'paused';
   readonly reason: string;
   readonly pausedUntil: number | null;
+  /** Who may call it without any proof; null where nobody may. */
+  readonly openTo: string | null;
 }
 
 export function poolView({ spec, pool }: Entry, server: Server): PoolView {
@@ -37,6 +40,7 @@ export function poolView({ spec, pool }: Entry, server: Server): PoolView {
     state: paused === true ? 'paused' : queue.length > 0 ? 'waiting' : busy,
     reason: String(reason),
     pausedUntil: pausedUntil as number | null,
+    openTo: openTo(spec.access),
   };
 }
 

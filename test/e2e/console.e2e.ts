@@ -32,6 +32,10 @@ describe('the console', () => {
       concurrency: { limit: 2 },
       queue: { timeoutMs: 5_000 },
     });
+    expect(await nthbouncer('pool', 'show', 'acme')).toMatchObject({ code: 0, err: '' });
+    await json('pool', 'set', 'acme', 'access.key.required=false');
+    const { err } = await nthbouncer('pool', 'show', 'acme');
+    expect(err).toContain('acme wants no key: anybody may call it');
     await json('pool', 'pause', 'acme', '--for', '1h', '--reason', 'lunch');
     expect(await json('explain', 'acme')).toMatchObject({
       refuses: 'pause',

@@ -61,6 +61,25 @@ describe('a session', () => {
   });
 });
 
+describe("a pool's page", () => {
+  it('warns where anybody may call the pool, and nowhere else', async () => {
+    const test = await TestServer.start();
+    await test.makePool('p1');
+    const { cookie } = await signedIn(test);
+    const page = async () =>
+      await (await test.call('/admin/pools/p1/access', { headers: { cookie } })).text();
+    const change = (access: object) =>
+      test.admin('/admin/api/pools/p1', { method: 'PATCH', body: { access } });
+    expect(await page()).toContain('This pool wants no key: anybody who reaches');
+    await change({ ip: { allow: ['10.0.0.0/8'] } });
+    expect(await page()).toContain('every address on its list who reaches');
+    await change({ hmac: { secrets: ['a secret of the page 0123456789 abcdef'] } });
+    expect(await page()).not.toContain('wants no key');
+    await change({ hmac: null, key: { required: true } });
+    expect(await page()).not.toContain('wants no key');
+  });
+});
+
 describe('signing in', () => {
   const form = (token: string) => new URLSearchParams({ token }).toString();
   const from = (address: string) => ({ remoteAddr: { transport: 'tcp', hostname: address } });

@@ -1,0 +1,49 @@
+/** The admin page of a server with TLS of its own: what its cookie says. */
+import { execFileSync } from 'node:child_process';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { folder } from '../store/samples.ts';
+import { canary } from './canary.ts';
+import { Running } from './process.ts';
+
+const ADMIN = canary('admin-token');
+
+function send(url: string, method: string, headers: Record<string, string>, body = '') {
+  return new Promise<IncomingMessage>((done, fail) => {
+    const sent = request(url, { method, headers, rejectUnauthorized: false }, (answer) => {
+      answer.resume().on('end', () => done(answer));
+    });
+    sent.on('error', fail).end(body);
+  });
+}
+
+test('under TLS the session cookie is __Host-, Secure, and the only one that counts', async () => {
+  const path = folder();
+  const [cert, key] = [join(path, 'cert.pem'), join(path, 'key.pem')];
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  const out = ['-keyout', key, '-out', cert, '-days', '2', '-nodes'];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...out, ...names], {
+    stdio: 'ignore',
+  });
+  const tls = ['--tls-cert', cert, '--tls-key', key];
+  const server = new Running(['serve', '--port', '0', '--db', `file:${path}/n.db`, ...tls], {
+    NTHBOUNCER_ADMIN_TOKEN: ADMIN,
+  });
+  const origin = await server.listening();
+  expect(origin).toMatch(/^https:/);
+  const form = { origin, 'content-type': 'application/x-www-form-urlencoded' };
+  const signedIn = await send(`${origin}/admin/sign-in`, 'POST', form, `token=${ADMIN}`);
+  expect(signedIn.statusCode).toBe(303);
+  const [cookie = '', ...more] = signedIn.headers['set-cookie'] ?? [];
+  expect(more).toEqual([]);
+  const [pair = '', ...attributes] = cookie.split('; ');
+  const [name, id] = pair.split('=');
+  expect(name).toBe('__Host-nthbouncer');
+  expect(attributes.sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']);
+  const read = async (cookie: string) =>
+    (await send(`${origin}/admin/api/pools`, 'GET', { cookie })).statusCode;
+  expect(await read(pair)).toBe(200);
+  expect(await read(`nthbouncer=${id}`)).toBe(401);
+});
