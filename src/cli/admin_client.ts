@@ -4,6 +4,7 @@
  */
 import { EXIT, Stop } from './command.ts';
 import { messageOf } from '../log.ts';
+import { oneWord } from './one_word.ts';
 import { serverUrl } from './server_url.ts';
 
 const VARIABLE = 'NTHBOUNCER_ADMIN_TOKEN';
@@ -25,8 +26,8 @@ export class AdminClient {
   /** @throws Stop where the environment has no token. */
   constructor() {
     this.url = serverUrl();
-    const token = Deno.env.get(VARIABLE);
-    if (!token) throw new Stop(EXIT.usage, `${VARIABLE} is not set`);
+    const token = oneWord(Deno.env.get(VARIABLE), VARIABLE);
+    if (token === null) throw new Stop(EXIT.usage, `${VARIABLE} is not set`);
     this.#token = token;
   }
 

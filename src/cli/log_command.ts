@@ -44,11 +44,16 @@ async function show(pool: string, options: Options): Promise<void> {
   if (options.since !== undefined) {
     query['since'] = String(await serverNowMs(client) - options.since);
   }
+  // What was there already is no news, whether or not it is among the entries that were asked for.
+  const atMs = options.follow ? await serverNowMs(client) : 0;
+  const before = options.follow
+    ? await since(client, path, { ...query, since: String(atMs - LATE_MS) })
+    : [];
   const first = rowsOf(await client.get(`${path}?${new URLSearchParams(query)}`), 'entries');
   if (!options.json) print(tableOf([], COLUMNS)[0] ?? '');
   printEntries(first.toReversed(), options);
   if (!options.follow) return;
-  const fresh = new Fresh(first, await serverNowMs(client));
+  const fresh = new Fresh([...before, ...first], atMs);
   for (;;) {
     await new Promise((done) => setTimeout(done, POLL_MS));
     const found = await since(client, path, { ...query, since: String(fresh.sinceMs) });

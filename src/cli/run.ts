@@ -10,6 +10,7 @@ import { messageOf } from '../log.ts';
 import type { Command } from './command.ts';
 import { EXIT, printError, Stop } from './command.ts';
 import { count } from './show.ts';
+import { oneWord } from './one_word.ts';
 import { durationMs } from './duration.ts';
 import { Guard, numberOf, ProcessGroup } from './process_group.ts';
 import { serverUrl } from './server_url.ts';
@@ -39,14 +40,11 @@ export const runCommand: Command = {
       .option('--holder <label>', 'what administrators see; else the name of the command')
       .option('--grace <duration>', 'between SIGTERM and SIGKILL when the lease ends', durationMs)
       .addHelpText('after', HELP)
-      .passThroughOptions()
       .action(async (pool: string, command: string[], options: Options) => {
         if (Deno.build.os === 'windows') {
           throw new Stop(EXIT.usage, 'run: works on Linux and macOS, which have process groups');
         }
-        const words = command[0] === '--' ? command.slice(1) : command;
-        if (words.length === 0) throw new Stop(EXIT.usage, 'run: a command is wanted after --');
-        Deno.exit(await run(pool, words, options));
+        Deno.exit(await run(pool, command, options));
       });
   },
 };
@@ -179,10 +177,9 @@ function reportOf(exitCode: number) {
 
 /** The key from its file or variable; never a flag, which every user of the machine could read. */
 async function keyOf({ keyFile }: Options): Promise<string | null> {
-  if (keyFile === undefined) return Deno.env.get('NTHBOUNCER_KEY') ?? null;
-  try {
-    return (await Deno.readTextFile(keyFile)).trim();
-  } catch (error) {
+  if (keyFile === undefined) return oneWord(Deno.env.get('NTHBOUNCER_KEY'), 'NTHBOUNCER_KEY');
+  const text = await Deno.readTextFile(keyFile).catch((error) => {
     throw new Stop(EXIT.usage, `--key-file: ${messageOf(error)}`);
-  }
+  });
+  return oneWord(text.trim(), '--key-file');
 }

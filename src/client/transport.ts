@@ -47,9 +47,13 @@ export class Transport {
     this.#clock = clock;
   }
 
-  /** @throws Refused, Unreachable, BadAnswer, or the reason of the call's signal. */
+  /** @throws TypeError, Refused, Unreachable, BadAnswer, or the reason of the call's signal. */
   async post(call: Call): Promise<Answer> {
     const key = typeof this.#key === 'function' ? await this.#key() : this.#key;
+    // Whoever refuses such a header says what is in it.
+    if (key !== undefined && !/^[\x21-\x7e]*$/.test(key)) {
+      throw new TypeError('The key is not one word of visible ASCII characters.');
+    }
     const { response, text } = await this.#send(call, key);
     const body = objectOf(text);
     if (response.status === 200 && body !== null) return { body, headers: response.headers };

@@ -33,6 +33,16 @@ describe('Pool.acquire', () => {
     expect(new Set(keys).size).toBe(2);
   });
 
+  it('never shows a key that no header can carry, nor asks again with it', async () => {
+    const { server } = make();
+    const key = 'nb_live_a\nnb_live_b';
+    const pool = connect({ url: 'http://h', pool: 'p', key, fetch: server.fetch });
+    const error = await pool.acquire({ waitMs: 60_000 }).catch((reason) => reason);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).not.toContain('nb_live');
+    expect(server.seen).toEqual([]);
+  });
+
   it('sends nothing else, on the real clock too', async () => {
     const { server } = make();
     const pool = connect({ url: 'http://h', pool: 'p', fetch: server.fetch });

@@ -83,11 +83,16 @@ describe('the console', () => {
   it('follows the access log', async () => {
     const key = await server.pool('logged');
     const pool = connect({ url: server.url, pool: 'logged', key });
+    // The older one was not asked for, and is no news either.
+    await (await pool.acquire({ holder: 'older' })).release();
     await (await pool.acquire({ holder: 'before' })).release();
-    const { process, finished } = start(['log', 'logged', '-f', '--json'], server.env);
-    await sleep(1_500);
+    const words = ['log', 'logged', '-f', '-n', '1', '--json'];
+    const { process, finished } = start(words, server.env);
+    const printed = () => new Promise((done) => process.stdout?.once('data', done));
+    await printed();
     await (await pool.acquire({ holder: 'after' })).release();
-    await sleep(2_500);
+    await printed();
+    await sleep(1_500);
     process.kill('SIGTERM');
     const { out } = await finished;
     const holders = out.trim().split('\n').map((line) => JSON.parse(line).holder);

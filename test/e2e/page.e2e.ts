@@ -194,7 +194,7 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     expect(faults).toEqual([]);
     faults.length = 0;
     await go('/admin');
-  }, 60_000);
+  }, 120_000);
 
   it('signs out, ran no foreign script and asked nobody outside', async () => {
     await press('Sign out');

@@ -1,5 +1,5 @@
 /** `nthbouncer run` with real processes: what it does for its command, and what it survives. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LiveServer, sleep, start } from './live_server.ts';
@@ -48,6 +48,43 @@ async function killServer(): Promise<number> {
 }
 
 describe('run', () => {
+  it('takes its options before the pool and after it, and none of the command’s', async () => {
+    const env = { NTHBOUNCER_URL: server.url, NTHBOUNCER_KEY: key };
+    const words = [
+      'run',
+      'p',
+      '--wait',
+      '20s',
+      '--',
+      'sh',
+      '-c',
+      'echo "$@"',
+      'sh',
+      '--wait',
+      '--',
+    ];
+    const { code, out } = await start(words, env).finished;
+    expect({ code, out }).toEqual({ code: 0, out: '--wait --\n' });
+  });
+
+  it('shows no key that cannot be sent, nor takes it for a server that is away', async () => {
+    const path = join(server.folder, 'two-keys');
+    writeFileSync(path, `${key}\n${key}\n`);
+    const env = { NTHBOUNCER_URL: server.url };
+    for (
+      const [words, more] of [
+        [['run', '--key-file', path, '--wait', '20s', 'p', '--', 'true'], {}],
+        [['run', '--wait', '20s', 'p', '--', 'true'], { NTHBOUNCER_KEY: `${key} x` }],
+        [['pool', 'list'], { NTHBOUNCER_ADMIN_TOKEN: `${key}\nx` }],
+      ] as const
+    ) {
+      const { code, err, out } = await start([...words], { ...env, ...more }).finished;
+      expect(code).toBe(2);
+      expect(err).toContain('one word of visible ASCII');
+      expect(err + out).not.toContain(key);
+    }
+  });
+
   it('hands the slot to the command, keeps our secrets, and gives its exit code', async () => {
     const script = 'env | grep ^NTHBOUNCER_ | cut -d= -f1 | sort; exit 7';
     const { code, out } = await run([], ['sh', '-c', script]).finished;
