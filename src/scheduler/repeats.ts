@@ -7,13 +7,10 @@
 import { CEILINGS } from '../ceilings.ts';
 import type { Lease } from '../core/lease.ts';
 import type { Pool } from '../core/pool.ts';
-import { pause } from './clock.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Granted, Verdict } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
 import type { Request } from './waiters.ts';
 
-/** How soon after the grant a hang-up is looked for. */
-const HANG_UP_MS = 1;
 const REPEAT_KEY = /^[\x21-\x7e]{1,128}$/;
 export const BAD_REPEAT_KEY = {
   message: 'Idempotency-Key must be 1 to 128 visible ASCII characters.',
@@ -23,6 +20,7 @@ export function isRepeatKey(text: string): boolean {
   return REPEAT_KEY.test(text);
 }
 
+/** `asked` until the verdict is told, so that whoever repeats meanwhile counts as there. */
 type Known =
   | { readonly kind: 'asked'; readonly verdict: Promise<Verdict>; readonly callers: Callers }
   | { readonly kind: 'granted'; readonly lease: Lease; readonly queuedMs: number };
@@ -87,20 +85,13 @@ export class Repeats {
   }
 
   #ask(pool: Pool, name: string, request: Request): Promise<Verdict> {
-    const callers = new Callers();
-    const verdict = this.#scheduler.acquire(pool, {
-      ...request,
-      signal: () => {
-        callers.join(request.signal());
-        return callers.signal;
-      },
-    });
+    const callers = new Callers(request.signal);
+    const verdict = this.#scheduler.acquire(pool, { ...request, signal: () => callers.signal });
     this.#makeRoom();
     const asked: Known = { kind: 'asked', verdict, callers };
     this.#known.delete(name);
     this.#known.set(name, asked);
     void verdict.then((told) => {
-      if (told.kind === 'granted' && told.hasWaited) void this.#watch(pool, told, callers);
       if (this.#known.get(name) !== asked) return;
       if (told.kind === 'refused') this.#known.delete(name);
       else {
@@ -109,14 +100,6 @@ export class Repeats {
       }
     });
     return verdict;
-  }
-
-  /** Gives the slot back where all who asked hung up meanwhile; it is noticed a little later. */
-  async #watch(pool: Pool, { lease }: Granted, callers: Callers): Promise<void> {
-    await pause(this.#scheduler.clock, HANG_UP_MS);
-    if (callers.signal.aborted) {
-      this.#scheduler.release(pool, lease.slotId, { kind: 'unknown' });
-    }
   }
 
   /** Forgets leases that ended, and beyond the ceiling the oldest. */
@@ -136,9 +119,20 @@ export class Repeats {
 /** All who wait for one verdict; the wait ends when the last of them is gone. */
 class Callers {
   readonly #gone = new AbortController();
-  #here = 0;
+  #first: (() => AbortSignal | undefined) | null;
+  /** The first is there from the start. */
+  #here = 1;
 
+  /** @param first the signal of the first: not touched unless it waits. */
+  constructor(first: () => AbortSignal | undefined) {
+    this.#first = first;
+  }
+
+  /** Asked for by whoever wants to know; the first is listened to from then on. */
   get signal(): AbortSignal {
+    const first = this.#first;
+    this.#first = null;
+    if (first !== null) this.#listen(first());
     return this.#gone.signal;
   }
 
@@ -146,13 +140,17 @@ class Callers {
   join(signal: AbortSignal | undefined): boolean {
     if (this.#gone.signal.aborted) return false;
     this.#here++;
+    this.#listen(signal);
+    return true;
+  }
+
+  #listen(signal: AbortSignal | undefined): void {
     const leave = () => {
       this.#here--;
       if (this.#here === 0) this.#gone.abort();
     };
     if (signal?.aborted) leave();
     else signal?.addEventListener('abort', leave, { once: true });
-    return true;
   }
 }
 

@@ -7,6 +7,8 @@ import { Scheduler } from '../../src/scheduler/scheduler.ts';
 import type { Verdict } from '../../src/scheduler/verdict.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import { PoolSpec } from '../../src/wire.ts';
+import { settings } from '../support/pools.ts';
+import { Rig } from '../support/rig.ts';
 
 const NOW_MS = 1_767_225_600_000;
 const FLUSH_MS = 250;
@@ -151,6 +153,58 @@ describe('Repeats', () => {
       release(scheduler, pool, await repeats.acquire(pool, ask(), `key ${i}`));
     }
     expect(repeats.size).toBeLessThanOrEqual(1_000);
+  });
+});
+
+describe('a repeat between the grant and its answer', () => {
+  async function makeRig(limit: number) {
+    const rig = new Rig({ pool: settings({ limit }) });
+    const repeats = new Repeats(rig.scheduler);
+    const again = (more: Parameters<typeof ask>[0]) => repeats.acquire(rig.pool, ask(more), 'a');
+    return { rig, again, held: await rig.hold() };
+  }
+
+  it('keeps the slot that it is told of, though the first one hangs up', async () => {
+    const { rig, again, held } = await makeRig(1);
+    const caller = new AbortController();
+    const first = again({ waitMs: 500, signal: caller.signal });
+    rig.release(held);
+    await rig.clock.settle();
+    const second = again({});
+    caller.abort();
+    await rig.clock.pass(5);
+    expect(slotOf(await second)).toBe(slotOf(await first));
+    expect(rig.renew({ slotId: slotOf(await second) })).toBe('renewed');
+  });
+
+  it('keeps none where all hang up, and a later one is granted anew', async () => {
+    const { rig, again, held } = await makeRig(1);
+    const callers = [new AbortController(), new AbortController()];
+    const asked = callers.map(({ signal }) => again({ waitMs: 500, signal }));
+    rig.release(held);
+    await rig.clock.settle();
+    for (const caller of callers) caller.abort();
+    await rig.clock.pass(0);
+    expect(await Promise.all(asked)).toMatchObject([{ kind: 'refused' }, { kind: 'refused' }]);
+    expect(rig.pool.inUse).toBe(0);
+    const later = again({});
+    await rig.clock.settle();
+    expect(await later).toMatchObject({ kind: 'granted' });
+  });
+
+  it('takes no second slot once another hung up while the first is written down', async () => {
+    const { rig, again } = await makeRig(3);
+    rig.store.hold();
+    const first = again({});
+    await rig.clock.settle();
+    const caller = new AbortController();
+    void again({ signal: caller.signal });
+    caller.abort();
+    const third = again({});
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(slotOf(await third)).toBe(slotOf(await first));
+    expect(rig.pool.inUse).toBe(2);
   });
 });
 
