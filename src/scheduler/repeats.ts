@@ -8,7 +8,7 @@ import { CEILINGS } from '../ceilings.ts';
 import type { Lease } from '../core/lease.ts';
 import type { Pool } from '../core/pool.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Verdict } from './verdict.ts';
+import type { Refused, Verdict } from './verdict.ts';
 import type { Request } from './waiters.ts';
 
 const REPEAT_KEY = /^[\x21-\x7e]{1,128}$/;
@@ -24,6 +24,12 @@ export function isRepeatKey(text: string): boolean {
 type Known =
   | { readonly kind: 'asked'; readonly verdict: Promise<Verdict>; readonly callers: Callers }
   | { readonly kind: 'granted'; readonly lease: Lease; readonly queuedMs: number };
+
+/** The verdict that a repeat shares, and how it goes before that. */
+interface Joined {
+  readonly verdict: Promise<Verdict>;
+  readonly leave: () => void;
+}
 
 export class Repeats {
   readonly #scheduler: Scheduler;
@@ -51,10 +57,13 @@ export class Repeats {
     const name = nameOf(pool, request.keyId, repeatKey);
     const known = this.#known.get(name);
     if (known?.kind === 'asked' && request.waitMs === 0) {
-      const place = this.#placeOf(pool, request, repeatKey);
+      const place = this.#placeOf(pool, { ...request, repeatKey });
       if (place !== null) return Promise.resolve(place);
     }
-    if (known?.kind === 'asked' && known.callers.join(request.signal())) return known.verdict;
+    const leave = known?.kind === 'asked' ? known.callers.join(request.signal()) : null;
+    if (known?.kind === 'asked' && leave !== null) {
+      return this.#share(pool, { ...request, repeatKey }, { verdict: known.verdict, leave });
+    }
     if (known?.kind === 'granted' && known.lease.isLive) {
       const { lease, queuedMs } = known;
       const gauge = pool.gauge(this.#scheduler.clock.nowMs());
@@ -63,8 +72,30 @@ export class Repeats {
     return this.#ask(pool, name, { ...request, repeatKey });
   }
 
+  /** Waits with the first one, but no longer than the repeat itself asked to. */
+  #share(pool: Pool, repeat: Request, joined: Joined): Promise<Verdict> {
+    const { clock } = this.#scheduler;
+    const sinceMs = clock.nowMs();
+    const waitMs = Math.min(repeat.waitMs, pool.settings.queue.timeoutMs);
+    return new Promise((tell) => {
+      const timer = clock.after(waitMs, () => {
+        // Once the first one has left the line, its answer is on the way, and settles both.
+        const place = this.#placeOf(pool, repeat);
+        if (place === null) return;
+        const { attempt, gauge } = place;
+        const queuedMs = clock.nowMs() - sinceMs;
+        tell({ kind: 'refused', attempt, gauge, queuedMs, code: 'queue_timeout' });
+        joined.leave();
+      });
+      void joined.verdict.then((told) => {
+        timer.cancel();
+        tell(told);
+      });
+    });
+  }
+
   /** What a repeat hears that does not wait itself: where the first one stands in the line. */
-  #placeOf(pool: Pool, { keyId }: Request, repeatKey: string): Verdict | null {
+  #placeOf(pool: Pool, { keyId, repeatKey }: Request): Refused | null {
     let place = 0;
     for (const { ask, joinedAtMs } of pool.queue) {
       place++;
@@ -136,21 +167,24 @@ class Callers {
     return this.#gone.signal;
   }
 
-  /** False where all were gone already. */
-  join(signal: AbortSignal | undefined): boolean {
-    if (this.#gone.signal.aborted) return false;
+  /** What to call when this one goes; null where all were gone already. */
+  join(signal: AbortSignal | undefined): (() => void) | null {
+    if (this.#gone.signal.aborted) return null;
     this.#here++;
-    this.#listen(signal);
-    return true;
+    return this.#listen(signal);
   }
 
-  #listen(signal: AbortSignal | undefined): void {
+  #listen(signal: AbortSignal | undefined): () => void {
+    let isHere = true;
     const leave = () => {
+      if (!isHere) return;
+      isHere = false;
       this.#here--;
       if (this.#here === 0) this.#gone.abort();
     };
     if (signal?.aborted) leave();
     else signal?.addEventListener('abort', leave, { once: true });
+    return leave;
   }
 }
 

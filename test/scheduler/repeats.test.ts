@@ -208,6 +208,67 @@ describe('a repeat between the grant and its answer', () => {
   });
 });
 
+describe('a repeat with a wait of its own', () => {
+  function waiting(rig: Rig, repeats: Repeats) {
+    return async (waitMs: number, told: string[], signal?: AbortSignal) => {
+      const more = signal === undefined ? { waitMs } : { waitMs, signal };
+      const verdict = await repeats.acquire(rig.pool, ask(more), 'a');
+      const after = `after ${verdict.queuedMs} ms`;
+      told.push(`${verdict.kind === 'refused' ? verdict.code : verdict.kind} ${after}`);
+    };
+  }
+
+  it('is told when that is over, and the first one waits on', async () => {
+    const rig = new Rig({ pool: settings({ limit: 1, termMs: 9000, requestTimeoutMs: 9000 }) });
+    const again = waiting(rig, new Repeats(rig.scheduler));
+    const held = await rig.hold();
+    const [first, second]: string[][] = [[], []];
+    void again(400, first!);
+    await rig.clock.pass(50);
+    void again(100, second!);
+    await rig.clock.pass(99);
+    expect(second).toEqual([]);
+    await rig.clock.pass(1);
+    expect(second).toEqual(['queue_timeout after 100 ms']);
+    expect(rig.pool.queue.length).toBe(1);
+    await rig.clock.pass(50);
+    rig.release(held);
+    await rig.clock.pass(0);
+    expect(first).toEqual(['granted after 200 ms']);
+  });
+
+  it('keeps no place for nobody once it is over and the first one is gone', async () => {
+    const rig = new Rig({ pool: settings({ limit: 1, termMs: 9000, requestTimeoutMs: 9000 }) });
+    const again = waiting(rig, new Repeats(rig.scheduler));
+    await rig.hold();
+    const caller = new AbortController();
+    const [first, second]: string[][] = [[], []];
+    void again(400, first!, caller.signal);
+    void again(100, second!);
+    caller.abort();
+    await rig.clock.pass(99);
+    expect(rig.pool.queue.length).toBe(1);
+    await rig.clock.pass(1);
+    expect(second).toEqual(['queue_timeout after 100 ms']);
+    expect(rig.pool.queue.length).toBe(0);
+  });
+
+  it('is told of the grant that is being written down when that is over', async () => {
+    const rig = new Rig({ pool: settings({ limit: 1, termMs: 9000, requestTimeoutMs: 9000 }) });
+    const again = waiting(rig, new Repeats(rig.scheduler));
+    const held = await rig.hold();
+    const [first, second]: string[][] = [[], []];
+    void again(400, first!);
+    void again(100, second!);
+    rig.store.hold();
+    rig.release(held);
+    await rig.clock.pass(150);
+    rig.store.letGo();
+    await rig.clock.pass(0);
+    expect([first, second]).toEqual([['granted after 0 ms'], ['granted after 0 ms']]);
+  });
+});
+
 describe('isRepeatKey', () => {
   it('takes 1 to 128 visible ASCII characters', () => {
     expect(['a', '!~', 'x'.repeat(128)].map(isRepeatKey)).toEqual([true, true, true]);

@@ -83,6 +83,14 @@ export class Calls {
     );
   }
 
+  /** Repeats in the pool of calls that stand in line. */
+  joined(pool: Pool): Call[] {
+    return [...this.#repeats].filter((call) => {
+      const first = this.#firsts.get(nameOf(call));
+      return call.pool === pool && first?.lease === null && first.answer === null;
+    });
+  }
+
   answered(call: Call, answer: Answer): void {
     call.answer = answer;
     this.#open.delete(call);

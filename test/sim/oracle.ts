@@ -141,7 +141,8 @@ export class Oracle {
       const waiting = this.calls.waiting(pool);
       checkLine(pool, waiting);
       const isOpen = this.#gates.isOpen(life, pool, this.#nowMs);
-      if (isQuiet) checkWaits(life, pool, { waiting, isOpen, nowMs: this.#nowMs });
+      const here = [...waiting, ...this.calls.joined(pool)];
+      if (isQuiet) checkWaits(life, pool, { waiting: here, isOpen, nowMs: this.#nowMs });
     }
     checkBelief(this.ledger.believed(this.#nowMs));
     this.#pools = now;

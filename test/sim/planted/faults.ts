@@ -35,8 +35,8 @@ export const FAULTS: readonly Fault[] = [
     name: 'a repeat does not count as there',
     edits: [{
       file: 'src/scheduler/repeats.ts',
-      find: '    this.#here++;\n    this.#listen(signal);',
-      replace: '    void signal;',
+      find: '    this.#here++;\n    return this.#listen(signal);',
+      replace: '    void signal;\n    return () => {};',
     }],
   },
   {
