@@ -11,6 +11,8 @@ import type { Scheduler } from './scheduler.ts';
 import type { Refused, Verdict } from './verdict.ts';
 import type { Request } from './waiters.ts';
 
+/** So many keys are not worth a look at which of them are over. */
+const SWEEP_MIN = 1_000;
 const REPEAT_KEY = /^[\x21-\x7e]{1,128}$/;
 export const BAD_REPEAT_KEY = {
   message: 'Idempotency-Key must be 1 to 128 visible ASCII characters.',
@@ -35,11 +37,14 @@ export class Repeats {
   readonly #scheduler: Scheduler;
   /** Oldest first. */
   readonly #known = new Map<string, Known>();
-  #sweepAt = 1_000;
+  readonly #keysMax: number;
+  #sweepAt: number;
 
   /** Takes over what restored leases remember. */
-  constructor(scheduler: Scheduler) {
+  constructor(scheduler: Scheduler, keysMax: number = CEILINGS.repeatKeys) {
     this.#scheduler = scheduler;
+    this.#keysMax = keysMax;
+    this.#sweepAt = Math.min(keysMax, SWEEP_MIN);
     for (const pool of scheduler.pools.values()) {
       for (const lease of pool.leases.values()) {
         if (lease.repeatKey === undefined) continue;
@@ -133,17 +138,19 @@ export class Repeats {
     return verdict;
   }
 
-  /** Forgets leases that ended, and beyond the ceiling the oldest. */
+  /** Forgets leases that ended, and at the ceiling the oldest: enough that the next is far. */
   #makeRoom(): void {
     if (this.#known.size < this.#sweepAt) return;
+    const isFull = this.#known.size >= this.#keysMax;
+    const keptMax = isFull ? this.#keysMax * 0.9 : this.#keysMax;
     for (const [name, known] of this.#known) {
       if (known.kind === 'granted' && !known.lease.isLive) this.#known.delete(name);
     }
     for (const name of this.#known.keys()) {
-      if (this.#known.size < CEILINGS.repeatKeys) break;
+      if (this.#known.size <= keptMax) break;
       this.#known.delete(name);
     }
-    this.#sweepAt = Math.min(CEILINGS.repeatKeys, Math.max(1_000, this.#known.size * 2));
+    this.#sweepAt = Math.min(this.#keysMax, Math.max(SWEEP_MIN, this.#known.size * 2));
   }
 }
 

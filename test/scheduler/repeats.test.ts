@@ -156,6 +156,25 @@ describe('Repeats', () => {
   });
 });
 
+describe('at its ceiling', () => {
+  it('forgets a tenth at once, the oldest, so that it seldom has to look', async () => {
+    const rig = new Rig({ pool: settings({ limit: 200 }) });
+    const repeats = new Repeats(rig.scheduler, 100);
+    const sizes: number[] = [];
+    for (let i = 0; i < 100; i++) void repeats.acquire(rig.pool, ask(), `key ${i}`);
+    for (let i = 100; i < 112; i++) {
+      void repeats.acquire(rig.pool, ask(), `key ${i}`);
+      sizes.push(repeats.size);
+    }
+    expect(sizes).toEqual([91, 92, 93, 94, 95, 96, 97, 98, 99, 100, 91, 92]);
+    await rig.clock.settle();
+    void repeats.acquire(rig.pool, ask(), 'key 20');
+    expect(rig.pool.inUse).toBe(112);
+    void repeats.acquire(rig.pool, ask(), 'key 19');
+    expect(rig.pool.inUse).toBe(113);
+  });
+});
+
 describe('a repeat between the grant and its answer', () => {
   async function makeRig(limit: number) {
     const rig = new Rig({ pool: settings({ limit }) });
