@@ -17,7 +17,7 @@ export const CEILINGS = {
   noncesOfPool: 100_000,
   /** Waiters of all pools together. */
   waiters: 100_000,
-  /** Idempotency-Keys that are remembered; beyond it the oldest are forgotten. */
+  /** Idempotency-Keys that are remembered; beyond it the oldest tenth is forgotten. */
   repeatKeys: 100_000,
   /** Upstream response headers in one release report, and bytes of each. */
   reportHeaders: 64,

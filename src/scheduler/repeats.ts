@@ -7,13 +7,12 @@
 import { CEILINGS } from '../ceilings.ts';
 import type { Lease } from '../core/lease.ts';
 import type { Pool } from '../core/pool.ts';
-import { pause } from './clock.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Granted, Verdict } from './verdict.ts';
+import type { Refused, Verdict } from './verdict.ts';
 import type { Request } from './waiters.ts';
 
-/** How soon after the grant a hang-up is looked for. */
-const HANG_UP_MS = 1;
+/** So many keys are not worth a look at which of them are over. */
+const SWEEP_MIN = 1_000;
 const REPEAT_KEY = /^[\x21-\x7e]{1,128}$/;
 export const BAD_REPEAT_KEY = {
   message: 'Idempotency-Key must be 1 to 128 visible ASCII characters.',
@@ -23,19 +22,29 @@ export function isRepeatKey(text: string): boolean {
   return REPEAT_KEY.test(text);
 }
 
+/** `asked` until the verdict is told, so that whoever repeats meanwhile counts as there. */
 type Known =
   | { readonly kind: 'asked'; readonly verdict: Promise<Verdict>; readonly callers: Callers }
   | { readonly kind: 'granted'; readonly lease: Lease; readonly queuedMs: number };
+
+/** The verdict that a repeat shares, and how it goes before that. */
+interface Joined {
+  readonly verdict: Promise<Verdict>;
+  readonly leave: () => void;
+}
 
 export class Repeats {
   readonly #scheduler: Scheduler;
   /** Oldest first. */
   readonly #known = new Map<string, Known>();
-  #sweepAt = 1_000;
+  readonly #keysMax: number;
+  #sweepAt: number;
 
   /** Takes over what restored leases remember. */
-  constructor(scheduler: Scheduler) {
+  constructor(scheduler: Scheduler, keysMax: number = CEILINGS.repeatKeys) {
     this.#scheduler = scheduler;
+    this.#keysMax = keysMax;
+    this.#sweepAt = Math.min(keysMax, SWEEP_MIN);
     for (const pool of scheduler.pools.values()) {
       for (const lease of pool.leases.values()) {
         if (lease.repeatKey === undefined) continue;
@@ -53,10 +62,13 @@ export class Repeats {
     const name = nameOf(pool, request.keyId, repeatKey);
     const known = this.#known.get(name);
     if (known?.kind === 'asked' && request.waitMs === 0) {
-      const place = this.#placeOf(pool, request, repeatKey);
+      const place = this.#placeOf(pool, { ...request, repeatKey });
       if (place !== null) return Promise.resolve(place);
     }
-    if (known?.kind === 'asked' && known.callers.join(request.signal())) return known.verdict;
+    const leave = known?.kind === 'asked' ? known.callers.join(request.signal()) : null;
+    if (known?.kind === 'asked' && leave !== null) {
+      return this.#share(pool, { ...request, repeatKey }, { verdict: known.verdict, leave });
+    }
     if (known?.kind === 'granted' && known.lease.isLive) {
       const { lease, queuedMs } = known;
       const gauge = pool.gauge(this.#scheduler.clock.nowMs());
@@ -65,8 +77,30 @@ export class Repeats {
     return this.#ask(pool, name, { ...request, repeatKey });
   }
 
+  /** Waits with the first one, but no longer than the repeat itself asked to. */
+  #share(pool: Pool, repeat: Request, joined: Joined): Promise<Verdict> {
+    const { clock } = this.#scheduler;
+    const sinceMs = clock.nowMs();
+    const waitMs = Math.min(repeat.waitMs, pool.settings.queue.timeoutMs);
+    return new Promise((tell) => {
+      const timer = clock.after(waitMs, () => {
+        // Once the first one has left the line, its answer is on the way, and settles both.
+        const place = this.#placeOf(pool, repeat);
+        if (place === null) return;
+        const { attempt, gauge } = place;
+        const queuedMs = clock.nowMs() - sinceMs;
+        tell({ kind: 'refused', attempt, gauge, queuedMs, code: 'queue_timeout' });
+        joined.leave();
+      });
+      void joined.verdict.then((told) => {
+        timer.cancel();
+        tell(told);
+      });
+    });
+  }
+
   /** What a repeat hears that does not wait itself: where the first one stands in the line. */
-  #placeOf(pool: Pool, { keyId }: Request, repeatKey: string): Verdict | null {
+  #placeOf(pool: Pool, { keyId, repeatKey }: Request): Refused | null {
     let place = 0;
     for (const { ask, joinedAtMs } of pool.queue) {
       place++;
@@ -87,20 +121,13 @@ export class Repeats {
   }
 
   #ask(pool: Pool, name: string, request: Request): Promise<Verdict> {
-    const callers = new Callers();
-    const verdict = this.#scheduler.acquire(pool, {
-      ...request,
-      signal: () => {
-        callers.join(request.signal());
-        return callers.signal;
-      },
-    });
+    const callers = new Callers(request.signal);
+    const verdict = this.#scheduler.acquire(pool, { ...request, signal: () => callers.signal });
     this.#makeRoom();
     const asked: Known = { kind: 'asked', verdict, callers };
     this.#known.delete(name);
     this.#known.set(name, asked);
     void verdict.then((told) => {
-      if (told.kind === 'granted' && told.hasWaited) void this.#watch(pool, told, callers);
       if (this.#known.get(name) !== asked) return;
       if (told.kind === 'refused') this.#known.delete(name);
       else {
@@ -111,48 +138,60 @@ export class Repeats {
     return verdict;
   }
 
-  /** Gives the slot back where all who asked hung up meanwhile; it is noticed a little later. */
-  async #watch(pool: Pool, { lease }: Granted, callers: Callers): Promise<void> {
-    await pause(this.#scheduler.clock, HANG_UP_MS);
-    if (callers.signal.aborted) {
-      this.#scheduler.release(pool, lease.slotId, { kind: 'unknown' });
-    }
-  }
-
-  /** Forgets leases that ended, and beyond the ceiling the oldest. */
+  /** Forgets leases that ended, and at the ceiling the oldest: enough that the next is far. */
   #makeRoom(): void {
     if (this.#known.size < this.#sweepAt) return;
+    const isFull = this.#known.size >= this.#keysMax;
+    const keptMax = isFull ? this.#keysMax * 0.9 : this.#keysMax;
     for (const [name, known] of this.#known) {
       if (known.kind === 'granted' && !known.lease.isLive) this.#known.delete(name);
     }
     for (const name of this.#known.keys()) {
-      if (this.#known.size < CEILINGS.repeatKeys) break;
+      if (this.#known.size <= keptMax) break;
       this.#known.delete(name);
     }
-    this.#sweepAt = Math.min(CEILINGS.repeatKeys, Math.max(1_000, this.#known.size * 2));
+    this.#sweepAt = Math.min(this.#keysMax, Math.max(SWEEP_MIN, this.#known.size * 2));
   }
 }
 
 /** All who wait for one verdict; the wait ends when the last of them is gone. */
 class Callers {
   readonly #gone = new AbortController();
-  #here = 0;
+  #first: (() => AbortSignal | undefined) | null;
+  /** The first is there from the start. */
+  #here = 1;
 
+  /** @param first the signal of the first: not touched unless it waits. */
+  constructor(first: () => AbortSignal | undefined) {
+    this.#first = first;
+  }
+
+  /** Asked for by whoever wants to know; the first is listened to from then on. */
   get signal(): AbortSignal {
+    const first = this.#first;
+    this.#first = null;
+    if (first !== null) this.#listen(first());
     return this.#gone.signal;
   }
 
-  /** False where all were gone already. */
-  join(signal: AbortSignal | undefined): boolean {
-    if (this.#gone.signal.aborted) return false;
+  /** What to call when this one goes; null where all were gone already. */
+  join(signal: AbortSignal | undefined): (() => void) | null {
+    if (this.#gone.signal.aborted) return null;
     this.#here++;
+    return this.#listen(signal);
+  }
+
+  #listen(signal: AbortSignal | undefined): () => void {
+    let isHere = true;
     const leave = () => {
+      if (!isHere) return;
+      isHere = false;
       this.#here--;
       if (this.#here === 0) this.#gone.abort();
     };
     if (signal?.aborted) leave();
     else signal?.addEventListener('abort', leave, { once: true });
-    return true;
+    return leave;
   }
 }
 

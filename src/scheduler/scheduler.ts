@@ -87,7 +87,8 @@ export class Scheduler {
       },
     });
     this.log = new AccessLog(this.journal, clock);
-    this.#teller = new Teller(clock, this.journal, this.log);
+    const { journal, log } = this;
+    this.#teller = new Teller({ clock, journal, log, giveBack: (lease) => this.#giveBack(lease) });
     this.#alarm = new Alarm(clock, () => this.turn(() => {}));
   }
 

@@ -1,8 +1,8 @@
 /**
  * Turns what the core answered into what a caller is told: each attempt gets its row in the access
- * log, and a grant is told only when its lease and its row are durable.
+ * log, and a grant is told only when its lease and its row are durable, and to somebody.
  */
-import { epochMsOf } from './clock.ts';
+import { epochMsOf, pause } from './clock.ts';
 import type { Gauge } from '../core/ask.ts';
 import type { Lease } from '../core/lease.ts';
 import type { AccessLog } from './access_log.ts';
@@ -20,28 +20,59 @@ export interface Grant {
   readonly hasWaited: boolean;
 }
 
+export interface TellerParts {
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly log: AccessLog;
+  /** Ends a lease that nobody was told of. */
+  readonly giveBack: (lease: Lease) => void;
+}
+
+/** How long the answer to one who waited is held back: one whole pass of the event loop. */
+const HANG_UP_MS = 0;
+
 export class Teller {
   readonly #clock: Clock;
   readonly #journal: Journal;
   readonly #log: AccessLog;
+  readonly #giveBack: (lease: Lease) => void;
 
-  constructor(clock: Clock, journal: Journal, log: AccessLog) {
+  constructor({ clock, journal, log, giveBack }: TellerParts) {
     this.#clock = clock;
     this.#journal = journal;
     this.#log = log;
+    this.#giveBack = giveBack;
   }
 
-  /** Resolves when the grant is durable, or could not be made so. */
+  /**
+   * Resolves when the grant is durable and may be told, or is no grant after all. Nothing takes a
+   * grant back for its caller's sake once this has resolved.
+   */
   async grant(attempt: Attempt, grant: Grant): Promise<Verdict> {
     const { lease, gauge, queuedMs } = grant;
     const granted: Verdict = { kind: 'granted', ...grant };
     if (lease.door === 'proxy') return granted;
     const at = lease.grantedAtMs + this.#clock.shiftMs;
     this.#log.grant(entryOf(granted, attempt, { pool: lease.pool, at }));
-    if (await this.#journal.covers(lease)) return granted;
-    this.#log.tally.takeBack(lease.pool);
     const refused = { kind: 'refused', attempt: lease.attempt, gauge, queuedMs } as const;
-    return this.refuse(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
+    if (!await this.#journal.covers(lease)) {
+      this.#log.tally.takeBack(lease.pool);
+      return this.refuse(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
+    }
+    if (!grant.hasWaited || !await this.#hasHungUp(attempt.signal())) return granted;
+    // Its row says that it was granted, as it was; there is one row an attempt.
+    this.#giveBack(lease);
+    return { ...refused, code: 'queue_timeout' };
+  }
+
+  /**
+   * Whether the caller of one who waited is gone. A hang-up at the moment of the grant is noticed
+   * only a little later, and an answer to nobody would cost the slot a whole term.
+   */
+  async #hasHungUp(signal: AbortSignal | undefined): Promise<boolean> {
+    if (signal === undefined) return false;
+    if (!signal.aborted) await pause(this.#clock, HANG_UP_MS);
+    return signal.aborted;
   }
 
   refuse(pool: string, attempt: Attempt, refused: Refused): Refused {

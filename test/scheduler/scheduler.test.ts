@@ -16,7 +16,7 @@ describe('Scheduler.acquire', () => {
     await rig.clock.pass(40);
     expect(answer(waiter)).toBeNull();
     rig.release(held);
-    await rig.clock.settle();
+    await rig.clock.pass(0);
     expect(waiter.verdict).toMatchObject({ kind: 'granted', queuedMs: 40 });
     expect(leaseOf(waiter).dueAtMs).toBe(T0 + 140);
   });
@@ -85,7 +85,7 @@ describe('a caller that is gone', () => {
     gone.caller.abort();
     expect(rig.pool.queue.length).toBe(1);
     rig.release(held);
-    await rig.clock.settle();
+    await rig.clock.pass(0);
     expect(answer(next)).toBe('granted');
     expect(rig.store.entries.map(({ outcome, status }) => ({ outcome, status }))).toEqual([
       { outcome: 'granted', status: 200 },
@@ -110,11 +110,9 @@ describe('a caller that is gone', () => {
     const [gone, next] = [rig.acquire({ waitMs: 500 }), rig.acquire({ waitMs: 500 })];
     rig.clock.stall(100);
     gone.caller.abort();
-    await rig.clock.settle();
-    // The grant came first: the caller's own answer tells the door, which gives the slot back.
-    expect(answer(gone)).toBe('granted');
-    rig.release(leaseOf(gone));
-    await rig.clock.settle();
+    // The grant came first, and is given back before it is told.
+    await rig.clock.pass(0);
+    expect(answer(gone)).toBe('queue_timeout');
     expect(answer(next)).toBe('granted');
     expect(rig.pool.inUse).toBe(1);
   });
@@ -132,12 +130,25 @@ describe('a caller that is gone', () => {
     expect(removed.mock.calls).toEqual(added.mock.calls);
   });
 
-  it('after its answer changes nothing', async () => {
+  it('between its grant and its answer keeps no slot', async () => {
     const rig = new Rig({ pool: one });
     const held = await rig.hold();
     const waiter = rig.acquire({ waitMs: 500 });
     rig.release(held);
     await rig.clock.settle();
+    expect(answer(waiter)).toBeNull();
+    waiter.caller.abort();
+    await rig.clock.pass(0);
+    expect(answer(waiter)).toBe('queue_timeout');
+    expect(rig.pool.inUse).toBe(0);
+  });
+
+  it('after its answer changes nothing', async () => {
+    const rig = new Rig({ pool: one });
+    const held = await rig.hold();
+    const waiter = rig.acquire({ waitMs: 500 });
+    rig.release(held);
+    await rig.clock.pass(0);
     waiter.caller.abort();
     await rig.clock.pass(50);
     expect(leaseOf(waiter).isLive).toBe(true);
@@ -185,7 +196,7 @@ describe('dismiss', () => {
     const [meant, other] = ['key 1', 'key 2'].map((keyId) => rig.acquire({ waitMs: 500, keyId }));
     rig.scheduler.dismiss('unauthorized', ({ keyId }) => keyId === 'key 1');
     rig.release(held);
-    await rig.clock.settle();
+    await rig.clock.pass(0);
     expect([meant, other].map((told) => told && answer(told))).toEqual(['unauthorized', 'granted']);
   });
 });

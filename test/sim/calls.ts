@@ -1,6 +1,7 @@
 /**
  * The acquires under way in one life of the server, in the order in which they arrived, as their
- * callers see them: who still waits, who hung up, and what each was answered.
+ * callers see them: who still waits, who hung up, and what each was answered. Of those under one
+ * key the first alone stands in line; the others are repeats of it.
  */
 import type { Pool } from '../../src/core/pool.ts';
 import type { LeaseRecord } from './ledger.ts';
@@ -18,6 +19,8 @@ export interface Call {
   readonly sentAtMs: number;
   /** The wait that was asked for, clamped as the pool's settings said then. */
   readonly budgetMs: number;
+  /** Its Idempotency-Key, which counts for its pool alone. */
+  readonly repeatKey: string | null;
   readonly caller: AbortController;
   /** The lease that the core gave it, before anyone was told. */
   lease: LeaseRecord | null;
@@ -28,6 +31,9 @@ export class Calls {
   readonly #life: number;
   readonly #byLabel = new Map<string, Call>();
   readonly #open = new Set<Call>();
+  readonly #repeats = new Set<Call>();
+  /** The latest that asked for itself under a key. */
+  readonly #firsts = new Map<string, Call>();
   #order = 0;
 
   /** @param life which life of the server it is, so that no label is used twice. */
@@ -54,18 +60,54 @@ export class Calls {
     return this.#byLabel.get(label ?? '');
   }
 
+  /** A call under a key that took no place of its own repeats another, or was refused at once. */
+  sort(call: Call): void {
+    const holders = [...call.pool.queue].map(({ ask }) => ask.holder);
+    for (const { holder } of call.pool.leases.values()) holders.push(holder);
+    if (holders.includes(call.label)) {
+      this.#firsts.set(nameOf(call), call);
+    } else {
+      this.#open.delete(call);
+      this.#repeats.add(call);
+    }
+  }
+
+  isRepeat(call: Call): boolean {
+    return this.#repeats.has(call);
+  }
+
+  /** Whether its wait is over, or that of the one that it repeats. A timer may be 1 ms early. */
+  isOver(call: Call, nowMs: number): boolean {
+    return [call, this.#firsts.get(nameOf(call)) ?? call].some(({ sentAtMs, budgetMs }) =>
+      nowMs >= sentAtMs + budgetMs - 1
+    );
+  }
+
+  /** Repeats in the pool of calls that stand in line. */
+  joined(pool: Pool): Call[] {
+    return [...this.#repeats].filter((call) => {
+      const first = this.#firsts.get(nameOf(call));
+      return call.pool === pool && first?.lease === null && first.answer === null;
+    });
+  }
+
   answered(call: Call, answer: Answer): void {
     call.answer = answer;
     this.#open.delete(call);
+    this.#repeats.delete(call);
   }
 
-  /** All without an answer, in the order of their arrival. */
+  /** All without an answer, in the order of their arrival, and then the repeats. */
   open(): readonly Call[] {
-    return [...this.#open];
+    return [...this.#open, ...this.#repeats];
   }
 
   /** Those of the pool that stand in line: not answered, not granted, not hung up. */
   waiting(pool: Pool): Call[] {
-    return this.open().filter((call) => call.pool === pool && call.lease === null);
+    return [...this.#open].filter((call) => call.pool === pool && call.lease === null);
   }
+}
+
+function nameOf({ poolName, repeatKey }: Call): string {
+  return `${poolName} ${repeatKey}`;
 }

@@ -4,6 +4,7 @@
  */
 import type { Pool } from '../../src/core/pool.ts';
 import type { Call } from './calls.ts';
+import type { Disk } from './disk.ts';
 import type { LeaseRecord } from './ledger.ts';
 import type { Life } from './life.ts';
 import { claim } from './violation.ts';
@@ -55,6 +56,14 @@ export class Gates {
     this.#openSinceMs.set(pool, nowMs >= sinceMs + LATE_MS_MAX ? -Infinity : sinceMs);
     return nowMs >= sinceMs + LATE_MS_MAX;
   }
+}
+
+/** What a caller is about to be told of is on the disk, all of it. */
+export function checkDurable(disk: Disk, record: LeaseRecord): void {
+  claim(disk.fence >= record.fence, 'a fence is durable before it is told', record);
+  claim(disk.granted.has(record.attempt), 'a grant has its row in the log', record);
+  if (record.endedBy !== null) return;
+  claim(disk.leases.has(record.slotId), 'a grant is told after its flush', record);
 }
 
 /** What holders believe to hold never passes the limit that was in force at the newest grant. */

@@ -16,6 +16,8 @@ export interface LeaseRecord {
   readonly slots: number;
   readonly fence: number;
   readonly attempt: string;
+  /** The Idempotency-Key under which it was asked for. */
+  readonly repeatKey: string | null;
   readonly termMs: number;
   readonly grantedAtMs: number;
   /** The limit in force at the grant. */
@@ -48,6 +50,15 @@ export class Ledger {
   /** Leases that live by the contract. */
   live(): LeaseRecord[] {
     return [...this.#open].filter(({ endedBy }) => endedBy === null);
+  }
+
+  /** Those of the same key that a caller was told of besides, and that live. */
+  twins({ pool, repeatKey, slotId }: LeaseRecord, nowMs: number): LeaseRecord[] {
+    if (repeatKey === null) return [];
+    return this.live().filter((other) =>
+      other.repeatKey === repeatKey && other.pool === pool && other.slotId !== slotId &&
+      other.isAnswered && other.endMs > nowMs
+    );
   }
 
   believed(nowMs: number): LeaseRecord[] {

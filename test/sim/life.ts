@@ -1,8 +1,9 @@
 /**
  * One life of the server's process on the simulated machine, from a start on what the disk kept to
- * a crash: the production clock, scheduler, journal, directory and housekeeping, put together as
- * `serve` does it.
+ * a crash: the production clock, scheduler, journal, directory, housekeeping and what the lock door
+ * asks through, put together as `serve` does it.
  */
+import { Asker } from '../../src/http/asker.ts';
 import { SystemClock } from '../../src/scheduler/clock.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
 import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
@@ -27,6 +28,7 @@ export interface LifeOptions {
 export class Life {
   readonly scheduler: Scheduler;
   readonly directory: Directory;
+  readonly asker: Asker;
   readonly startedAtMs: number;
   readonly #store: FaultyStore;
   readonly #machine: Machine;
@@ -52,6 +54,7 @@ export class Life {
     this.directory = new Directory(this.#store, this.scheduler);
     this.directory.load(snapshot);
     this.scheduler.restore(snapshot.leases);
+    this.asker = new Asker(this.scheduler);
     const { scheduler, directory } = this;
     const governors = new GovernorKeeper(this.#store, scheduler);
     new Housekeeping(this.#store, { scheduler, directory, governors }).start();

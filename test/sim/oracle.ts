@@ -8,7 +8,7 @@ import type { Pool } from '../../src/core/pool.ts';
 import type { Granted } from '../../src/scheduler/verdict.ts';
 import type { Call } from './calls.ts';
 import { Calls } from './calls.ts';
-import { checkBelief, checkLine, checkWaits, Gates, LATE_MS_MAX } from './checks.ts';
+import { checkBelief, checkDurable, checkLine, checkWaits, Gates, LATE_MS_MAX } from './checks.ts';
 import type { Disk } from './disk.ts';
 import type { LeaseRecord } from './ledger.ts';
 import { Ledger } from './ledger.ts';
@@ -141,7 +141,8 @@ export class Oracle {
       const waiting = this.calls.waiting(pool);
       checkLine(pool, waiting);
       const isOpen = this.#gates.isOpen(life, pool, this.#nowMs);
-      if (isQuiet) checkWaits(life, pool, { waiting, isOpen, nowMs: this.#nowMs });
+      const here = [...waiting, ...this.calls.joined(pool)];
+      if (isQuiet) checkWaits(life, pool, { waiting: here, isOpen, nowMs: this.#nowMs });
     }
     checkBelief(this.ledger.believed(this.#nowMs));
     this.#pools = now;
@@ -205,6 +206,7 @@ export class Oracle {
       slots: lease.slots,
       fence: lease.fence,
       attempt: lease.attempt,
+      repeatKey: call.repeatKey,
       termMs: lease.termMs,
       grantedAtMs: this.#nowMs,
       limit: Math.max(seen.limit, known.limit),
@@ -257,7 +259,6 @@ export class Oracle {
     // A proxied request is told in the very step of its grant.
     if (lease.door === 'proxy') this.#meet(life, this.#see(life));
     const record = call.lease;
-    this.calls.answered(call, 'granted');
     if (record === null) {
       // Nobody saw it live: its pool was deleted in the very step of the grant, or it is too early.
       const isRemoved = this.#pools.get(lease.pool)?.pool !== call.pool;
@@ -265,25 +266,35 @@ export class Oracle {
       return null;
     }
     claim(record.slotId === lease.slotId, 'a caller is told its own lease');
+    return this.#told(life, record, lease);
+  }
+
+  /** The server is about to answer a repeat with the grant of another. */
+  repeated(life: Life, call: Call, { lease }: Granted): LeaseRecord | null {
+    const record = this.ledger.get(lease.slotId);
+    const isIts = record?.pool === call.poolName && record.repeatKey === call.repeatKey;
+    claim(isIts, 'a repeat is told of the lease of its key', { call: call.label, record });
+    return this.#told(life, record as LeaseRecord, lease);
+  }
+
+  #told(life: Life, record: LeaseRecord, lease: Lease): LeaseRecord {
     claim(record.endedBy !== 'refusal', 'nobody is told a grant that was taken back', record);
     record.isAnswered = true;
+    claim(this.ledger.twins(record, this.#nowMs).length === 0, 'a key has one slot', record);
     if (record.door === 'lock') {
       this.ledger.fenceAnswered = Math.max(this.ledger.fenceAnswered, record.fence);
-      this.#checkDurable(record, lease.dueAtMs + life.scheduler.clock.shiftMs);
+      checkDurable(this.#disk, record);
+      const toldMs = lease.dueAtMs + life.scheduler.clock.shiftMs;
+      if (record.endedBy === null) this.#checkDeadline(record, toldMs);
     }
     return record;
   }
 
   /** @param toldMs the deadline in epoch ms that the caller is told. */
-  #checkDurable(record: LeaseRecord, toldMs: number): void {
-    claim(this.#disk.fence >= record.fence, 'a fence is durable before it is told', record);
-    claim(this.#disk.granted.has(record.attempt), 'a grant has its row in the log', record);
-    if (record.endedBy === null) {
-      claim(this.#disk.leases.has(record.slotId), 'a grant is told after its flush', record);
-      const wantedMs = record.endMs - this.#nowMs + this.#machine.wallMs;
-      const hasFollowed = this.#nowMs - this.#quietSinceMs >= RESTAMPED_MS;
-      const isRight = Math.abs(toldMs - wantedMs) <= DRIFT_MS_MAX;
-      claim(isRight || !hasFollowed, 'deadlines follow the wall clock', { toldMs, wantedMs });
-    }
+  #checkDeadline(record: LeaseRecord, toldMs: number): void {
+    const wantedMs = record.endMs - this.#nowMs + this.#machine.wallMs;
+    const hasFollowed = this.#nowMs - this.#quietSinceMs >= RESTAMPED_MS;
+    const isRight = Math.abs(toldMs - wantedMs) <= DRIFT_MS_MAX;
+    claim(isRight || !hasFollowed, 'deadlines follow the wall clock', { toldMs, wantedMs });
   }
 }

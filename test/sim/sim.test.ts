@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { simulate } from './simulation.ts';
 
-const TURNS = 1000;
+const TURNS = 1200;
 const FIXED = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 /** What a storm must have exercised to count as one. */
 const EXERCISED = [
@@ -20,6 +20,7 @@ const EXERCISED = [
   'leases reclaimed at their deadline',
   'operator: delete',
   'releases of what was gone',
+  'repeats that were told of a grant',
 ];
 
 describe('simulate', () => {

@@ -23,10 +23,11 @@ type Step = { readonly weight: number; readonly take: (world: World) => void };
 const STEPS: readonly Step[] = [
   { weight: 55, take: acquire },
   { weight: 10, take: hangUp },
+  { weight: 8, take: repeat },
   { weight: 4, take: (world) => void world.put(pool(world), world.random.whole(1, 4)) },
   { weight: 2, take: pause },
   { weight: 3, take: (world) => void world.pause(pool(world), null) },
-  { weight: 0.7, take: (world) => void world.remove(pool(world)) },
+  { weight: 1.5, take: (world) => void world.remove(pool(world)) },
   { weight: 2, take: (world) => release(world) },
   { weight: 1, take: takeBack },
   { weight: 1.2, take: crash },
@@ -34,7 +35,7 @@ const STEPS: readonly Step[] = [
   { weight: 0.6, take: (world) => world.weather.goDown(world.random.whole(50, 4000)) },
   { weight: 0.8, take: (world) => world.weather.goBusy(world.random.whole(5, 1500)) },
   { weight: 1.2, take: (world) => world.weather.goSlow(world.random.whole(50, 3000)) },
-  { weight: 1, take: jump },
+  { weight: 1.5, take: jump },
   { weight: 8, take: () => {} },
 ];
 
@@ -84,8 +85,24 @@ function acquire(world: World): void {
   const slots = random.chance(0.7) ? 1 : random.whole(2, 4);
   const name = pool(world);
   const door = random.chance(0.1) ? 'proxy' : 'lock';
-  if (world.acquire(name, { waitMs, slots, door }) === null) return;
+  const hasKey = door === 'lock' && random.chance(0.4);
+  const key = hasKey ? { repeatKey: world.makeKey(name) } : {};
+  if (world.acquire(name, { waitMs, slots, door, ...key }) === null) return;
   if (random.chance(0.1)) world.acquire(name, { waitMs, slots: 1 });
+}
+
+/** Asks again under a key, often one whose grant is on its way to its caller. */
+function repeat(world: World): void {
+  const { keys, oracle, random } = world;
+  const untold = oracle.calls.open().flatMap(({ poolName, repeatKey, lease }) =>
+    repeatKey === null || lease === null ? [] : [{ poolName, repeatKey }]
+  );
+  const known = untold.length > 0 && random.chance(0.5) ? untold : keys;
+  if (known.length === 0) return;
+  const { poolName, repeatKey } = random.pick(known);
+  const waitMs = random.chance(0.35) ? 0 : random.whole(1, 3500);
+  world.tally.note('repeats');
+  world.acquire(poolName, { waitMs, slots: 1, repeatKey });
 }
 
 function hangUp(world: World): void {

@@ -28,6 +28,9 @@ const ADAPTIVE_MAX = 4;
 const RATED = 'b';
 const RPM = 300;
 
+/** Keys that may be asked under again. */
+const KEYS_MAX = 12;
+
 /** Whom an answer goes to: the caller of one life of the server. */
 interface To {
   readonly life: Life;
@@ -46,6 +49,8 @@ export class World {
   life: Life | null = null;
   /** How likely a crash is after each event. */
   crashChance = 0;
+  /** The newest last. */
+  readonly keys: { poolName: string; repeatKey: string }[] = [];
   #broken: unknown = null;
 
   /** @param trace is told what happens, and when. */
@@ -123,7 +128,7 @@ export class World {
   /** One acquire; its answer travels back, or gets lost when the process dies meanwhile. */
   acquire(
     poolName: string,
-    ask: { waitMs: number; slots: number; door?: Door },
+    ask: { waitMs: number; slots: number; door?: Door; repeatKey?: string },
     told = (record: LeaseRecord) => this.holders.told(record),
   ): Call | null {
     const { life, machine } = this;
@@ -131,13 +136,13 @@ export class World {
     if (life === null || entry === undefined) return null;
     const { scheduler } = life;
     const { pool } = entry;
-    const { waitMs, slots } = ask;
+    const { waitMs, slots, repeatKey = null } = ask;
     const budgetMs = Math.min(waitMs, pool.settings.queue.timeoutMs);
     const sentAtMs = machine.nowMs;
-    const call = this.oracle.calls.begin({ poolName, pool, slots, sentAtMs, budgetMs });
+    const call = this.oracle.calls.begin({ poolName, pool, slots, sentAtMs, budgetMs, repeatKey });
     // Proxied slots are in memory alone, and go on.
     const isFailing = scheduler.journal.isFailing && ask.door !== 'proxy';
-    scheduler.acquire(pool, {
+    const wanted = {
       door: ask.door ?? 'lock',
       waitMs,
       slots,
@@ -146,26 +151,47 @@ export class World {
       holder: call.label,
       address: null,
       signal: () => call.caller.signal,
-    }).then((verdict) => {
-      claim(!isFailing || verdict.kind === 'refused', 'a failing store grants nothing');
+    } as const;
+    const { calls } = this.oracle;
+    life.asker.acquire(pool, wanted, repeatKey).then((verdict) => {
+      const isKnown = verdict.kind === 'refused' || calls.isRepeat(call);
+      claim(!isFailing || isKnown, 'a failing store grants nothing');
       if (!life.isOver) this.#answer({ life, call, told }, verdict);
     }).catch((error) => this.#break(error));
+    if (repeatKey !== null) calls.sort(call);
     return call;
   }
 
-  /** What the lock door does with a verdict, and the way back to the caller. */
+  /** A key for one more acquire, under which it may be repeated. */
+  makeKey(poolName: string): string {
+    const repeatKey = String(this.random.whole(0, 2 ** 40));
+    this.keys.push({ poolName, repeatKey });
+    if (this.keys.length > KEYS_MAX) this.keys.shift();
+    return repeatKey;
+  }
+
+  /** The way of a verdict back to the caller. */
   #answer(to: To, verdict: Verdict): void {
     const { life, call, told } = to;
     const { machine, oracle, random, tally } = this;
     if (verdict.kind === 'refused') {
+      const isLate = call.lease !== null && call.caller.signal.aborted;
+      if (isLate) tally.note('grants whose caller had hung up');
+      const isEarly = verdict.code === 'queue_timeout' && !call.caller.signal.aborted &&
+        !oracle.calls.isOver(call, machine.nowMs);
+      claim(!isEarly, 'nobody who is there is sent away before a budget ends', call.label);
       oracle.calls.answered(call, verdict.reason === 'rate' ? 'refused by the rate' : 'refused');
       tally.note(`refused: ${verdict.code}${verdict.reason ? ` (${verdict.reason})` : ''}`);
       return;
     }
-    const record = oracle.answered(life, call, verdict);
+    const isRepeat = oracle.calls.isRepeat(call);
+    if (isRepeat) tally.note('repeats that were told of a grant');
+    oracle.calls.answered(call, 'granted');
+    const record = oracle[isRepeat ? 'repeated' : 'answered'](life, call, verdict);
     if (record === null) return;
     const isProxied = record.door === 'proxy';
-    if (call.caller.signal.aborted && (isProxied || verdict.queuedMs > 0)) {
+    // As the proxy does, once it sees that nobody is there to forward for.
+    if (call.caller.signal.aborted && isProxied) {
       tally.note('grants whose caller had hung up');
       const isReleased = life.scheduler.release(call.pool, record.slotId, { kind: 'unknown' });
       if (isReleased) oracle.ledger.end(record, 'release');

@@ -19,15 +19,34 @@ export const SEEDS = 150;
 
 const MOVES = 'src/core/moves.ts';
 const POOL = 'src/core/pool.ts';
+const TELLER = 'src/scheduler/teller.ts';
 const BOUNCER = 'src/core/bouncer.ts';
 
 export const FAULTS: readonly Fault[] = [
   {
     name: 'reply before flush',
     edits: [{
-      file: 'src/scheduler/teller.ts',
-      find: 'if (await this.#journal.covers(lease)) return granted;',
-      replace: 'void this.#journal.covers(lease); return granted;',
+      file: TELLER,
+      find: 'if (!await this.#journal.covers(lease)) {',
+      replace: 'void this.#journal.covers(lease);\n    if (lease.fence < 0) {',
+    }],
+  },
+  {
+    name: 'a repeat does not count as there',
+    edits: [{
+      file: 'src/scheduler/repeats.ts',
+      find: '    this.#here++;\n    return this.#listen(signal);',
+      replace: '    void signal;\n    return () => {};',
+    }],
+  },
+  {
+    name: 'a grant is told before it is known whether it stays',
+    edits: [{
+      file: TELLER,
+      find: '|| !await this.#hasHungUp(attempt.signal())) return granted;\n',
+      replace: ') return granted;\n' +
+        '    void this.#hasHungUp(attempt.signal()).then((is) => is && this.#giveBack(lease));\n' +
+        '    if (lease.isLive) return granted;\n',
     }],
   },
   {
