@@ -3,6 +3,7 @@
  */
 import type { Context } from 'hono';
 import type { Pool } from '../core/pool.ts';
+import { log, messageOf } from '../log.ts';
 import { ChangesParams } from '../wire.ts';
 import { entryOf, parsed } from './admin_body.ts';
 import type { Route } from './route.ts';
@@ -52,7 +53,7 @@ export function governorStatus(pool: Pool, server: Server): Record<string, unkno
 async function listChanges(context: Context, server: Server): Promise<Response> {
   const { spec } = entryOf(context, server);
   const { limit } = parsed(ChangesParams, context.req.query());
-  await server.governors.save();
+  await saveNow(server);
   const events = await server.store.readChanges(spec.name, limit);
   return context.json({ events: events.map(({ pool: _, ...event }) => event) });
 }
@@ -60,6 +61,13 @@ async function listChanges(context: Context, server: Server): Promise<Response> 
 async function forget(context: Context, server: Server): Promise<Response> {
   const { pool } = entryOf(context, server);
   server.scheduler.turn((nowMs, bouncer) => bouncer.forget(nowMs, pool));
-  await server.governors.save();
+  await saveNow(server);
   return context.json(governorStatus(pool, server));
+}
+
+/** What the store does not take now, the keeper stores later: no reason to refuse anybody. */
+async function saveNow({ governors }: Server): Promise<void> {
+  await governors.save().catch((error) => {
+    log.warn('the governors were not stored: {reason}', { reason: messageOf(error) });
+  });
 }

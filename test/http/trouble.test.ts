@@ -2,7 +2,7 @@
  * What callers are told by a server that drains, whose store fails, or that is itself at fault: the
  * right refusal, no slot held for it, and nothing of the inside.
  */
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreError } from '../../src/store/store.ts';
 import { TestStore } from '../support/test_store.ts';
 import { type Answer, type Caller, Door, fixed, pass, soon } from './door.ts';
@@ -82,6 +82,33 @@ describe('a store that fails', () => {
     expect((await door.admin('GET', '/pools')).json['pools']).toMatchObject([
       { name: 'a', concurrency: { limit: 2 } },
     ]);
+  });
+});
+
+describe('a store that fails, and a governor', () => {
+  beforeEach(async () => {
+    const store = new TestStore();
+    door = await Door.open({ store });
+    await door.pool('a', fixed(2));
+    await door.admin('PATCH', '/pools/a', fixed(3));
+    await door.admin('GET', '/pools/a/governor/events');
+    await door.admin('PATCH', '/pools/a', fixed(4));
+    store.trouble = 'failed';
+  });
+
+  it('is told of the changes that were stored', async () => {
+    const { status, json } = await door.admin('GET', '/pools/a/governor/events');
+    expect(status).toBe(200);
+    expect(json['events']).toMatchObject([{ what: 'limit', from: 2, to: 3 }]);
+  });
+
+  it('forgets, and says so', async () => {
+    const entry = door.server.directory.get('a');
+    const forgets = vi.spyOn(entry!.pool.governor, 'forget');
+    const { status, json } = await door.admin('POST', '/pools/a/governor/forget');
+    expect(forgets).toHaveBeenCalledOnce();
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ limit: 4, effectiveLimit: 4 });
   });
 });
 
