@@ -28,6 +28,7 @@ export const ERRORS = {
   },
   upstream_unreachable: { status: 502, sentence: 'The upstream could not be reached.' },
   too_many_viewers: { status: 503, sentence: 'Too many viewers watch events already.' },
+  overloaded: { status: 503, sentence: 'Too many large bodies are read just now.' },
   shutting_down: { status: 503, sentence: 'The server is shutting down.' },
   storage_unavailable: {
     status: 503,

@@ -1,7 +1,7 @@
 /**
  * The gate: asks a pool's policies about a request, and takes the nonce once all of them passed.
  * It answers at once wherever the policies can. Only an address that failed alone, a page of
- * another origin, or a signed body that is too large is told so; all else fails alike.
+ * another origin, or a signed body that cannot be read now is told so; all else fails alike.
  */
 import type { AccessSpec } from '../wire_access.ts';
 import { AccessSpec as AccessSchema } from '../wire_access.ts';
@@ -35,7 +35,7 @@ export interface Pass {
 
 export interface Fail {
   readonly kind: 'fail';
-  readonly status: 401 | 403 | 413;
+  readonly status: 401 | 403 | 413 | 503;
   /** For the access log alone: which policy failed, and how. */
   readonly reason: string;
   /** Whether all other policies passed. */
@@ -63,7 +63,7 @@ interface Run {
   isProven: boolean;
   nonce: Nonce | null;
   addressFault: string | null;
-  sizeFault: string | null;
+  bodyFault: { readonly status: 413 | 503; readonly reason: string } | null;
 }
 
 const NO_CARRIERS: readonly string[] = [];
@@ -98,7 +98,7 @@ export class Gate {
       isProven: false,
       nonce: null,
       addressFault: null,
-      sizeFault: null,
+      bodyFault: null,
     }, 0);
   }
 
@@ -129,9 +129,10 @@ export class Gate {
   }
 
   #conclude(run: Run): Judgement {
-    if (run.sizeFault !== null) {
+    if (run.bodyFault !== null) {
+      const { status, reason } = run.bodyFault;
       // An address that is not allowed must not learn more than one that proved nothing.
-      return failed(run.addressFault === null ? 413 : 401, run.sizeFault);
+      return failed(run.addressFault === null ? status : 401, reason);
     }
     if (run.addressFault !== null) {
       return { ...failed(403, run.addressFault), isAddressAlone: true };
@@ -151,8 +152,8 @@ export class Gate {
 function take(run: Run, rule: Rule, verdict: PolicyVerdict): Fail | null {
   if (verdict.kind === 'fail') {
     if (rule.isAddress) run.addressFault = verdict.reason;
-    else if (verdict.isBodyTooLarge === true) run.sizeFault = verdict.reason;
-    else return failed(401, verdict.reason);
+    else if (verdict.bodyStatus === undefined) return failed(401, verdict.reason);
+    else run.bodyFault = { status: verdict.bodyStatus, reason: verdict.reason };
     return null;
   }
   run.keyId ??= verdict.keyId ?? null;

@@ -32,7 +32,8 @@ export const hmacPolicy: PolicyKind = {
 
     const judgeBody = (request: AccessRequest, signed: Signed, body: SignedBody): PolicyVerdict => {
       if (body.kind === 'bad') return fail('body not read');
-      if (body.kind === 'too_large') return { ...fail('body too large'), isBodyTooLarge: true };
+      if (body.kind === 'too_large') return { ...fail('body too large'), bodyStatus: 413 };
+      if (body.kind === 'crowded') return { ...fail('too many large bodies'), bodyStatus: 503 };
       const bodyHash = body.bytes.length === 0 ? EMPTY_HASH : hash('sha256', body.bytes, 'hex');
       const { pool, door, method, target } = request;
       const { timestamp, nonce } = signed;

@@ -16,6 +16,7 @@ export interface HeaderSource {
 export type SignedBody =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'too_large' }
+  | { readonly kind: 'crowded' }
   | { readonly kind: 'bad'; readonly reason: string };
 
 /** What of a request the policies read. */
@@ -52,7 +53,8 @@ export interface PolicyFail {
   readonly kind: 'fail';
   /** For the access log: which policy, and how. Never a value that the caller sent. */
   readonly reason: string;
-  readonly isBodyTooLarge?: boolean;
+  /** What is told where nothing but the body's size, or that of all others, was in the way. */
+  readonly bodyStatus?: 413 | 503;
 }
 
 export type PolicyVerdict = PolicyPass | PolicyFail;

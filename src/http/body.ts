@@ -15,13 +15,15 @@ export type Body =
 export type Bytes =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'too_large' }
+  /** Large bodies hold all that they may together; later it may be read. */
+  | { readonly kind: 'crowded' }
   | { readonly kind: 'bad'; readonly reason: string };
 
 const EMPTY: Body = { kind: 'empty' };
 const TOO_LARGE = { kind: 'too_large' } as const;
 const LATE = { kind: 'bad', reason: 'The body did not arrive in time.' } as const;
 const BROKEN = { kind: 'bad', reason: 'The body broke off.' } as const;
-const CROWDED = { kind: 'bad', reason: 'Too many large bodies are read just now.' } as const;
+const CROWDED = { kind: 'crowded' } as const;
 const NOT_UTF8: Body = { kind: 'bad', reason: 'The body is not UTF-8.' };
 const NOT_JSON: Body = { kind: 'bad', reason: 'The body is not JSON.' };
 
@@ -63,12 +65,18 @@ export async function readJson(
   request: Request,
   options: { bytesMax: number; deadlines: Deadlines },
 ): Promise<Body> {
-  const read = await readBytes(request, options);
-  return read.kind === 'bytes' ? parseJson(read.bytes) : read;
+  return jsonIn(await readBytes(request, options), options.bytesMax);
 }
 
-/** What bytes mean as JSON. */
-export function parseJson(bytes: Uint8Array): Body {
+/** What was read, as JSON of at most `bytesMax`. */
+export function jsonIn(read: Bytes, bytesMax: number): Body {
+  // Only what is larger than any JSON body may be has to ask the budget.
+  if (read.kind === 'crowded') return TOO_LARGE;
+  if (read.kind !== 'bytes') return read;
+  return read.bytes.length > bytesMax ? TOO_LARGE : parseJson(read.bytes);
+}
+
+function parseJson(bytes: Uint8Array): Body {
   let text: string;
   try {
     text = decoder.decode(bytes);

@@ -7,7 +7,7 @@ import type { PeerAddress } from '../access/peer_address.ts';
 import type { AccessRequest } from '../access/policy.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Body, Bytes } from './body.ts';
-import { ByteBudget, hasBody, parseJson, readBytes } from './body.ts';
+import { ByteBudget, hasBody, jsonIn, readBytes } from './body.ts';
 import type { Peer, Server } from './server.ts';
 
 const LOGGED_PATH_MAX = 1024;
@@ -96,9 +96,6 @@ export class Call implements AccessRequest {
   json(bytesMax: number): Promise<Body> | null {
     const read = this.body(bytesMax);
     if (!(read instanceof Promise)) return null;
-    return read.then((body) => {
-      if (body.kind !== 'bytes') return body;
-      return body.bytes.length > bytesMax ? { kind: 'too_large' } : parseJson(body.bytes);
-    });
+    return read.then((body) => jsonIn(body, bytesMax));
   }
 }

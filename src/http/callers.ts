@@ -46,6 +46,7 @@ interface Noted {
 
 const UNAUTHORIZED: Refusal = { kind: 'fail', code: 'unauthorized', parts: {} };
 const TOO_LARGE: Refusal = { kind: 'fail', code: 'payload_too_large', parts: {} };
+const OVERLOADED: Refusal = { kind: 'fail', code: 'overloaded', parts: {} };
 
 export class Callers {
   readonly #server: Server;
@@ -152,8 +153,9 @@ export class Callers {
 }
 
 function refusalOf({ door }: Call, { status, isAddressAlone }: Fail): Refusal {
-  // On the lock door a body that is too large never changes a 401.
+  // On the lock door, which takes no such body at any time, its size never changes a 401.
   if (status === 413 && door === 'proxy') return TOO_LARGE;
+  if (status === 503 && door === 'proxy') return OVERLOADED;
   if (status !== 403) return UNAUTHORIZED;
   const message = isAddressAlone ? ERRORS.forbidden.sentence : FOREIGN_PAGE;
   return { kind: 'fail', code: 'unauthorized', parts: { status, message } };

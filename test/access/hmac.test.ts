@@ -253,33 +253,6 @@ describe.each(stores)('after a restart on %s', (_, make) => {
   });
 });
 
-describe('the body', () => {
-  test('is read up to bodyBytesMax; beyond it nothing can be checked', async () => {
-    const world = await worldWith({ ...HMAC_ALONE, hmac: { secrets: [SECRET], bodyBytesMax: 20 } });
-    const short = '{"waitMs":1}';
-    expect(await world.status({ body: short, headers: world.signed({ body: short }) })).toBe(200);
-    const long = '{"waitMs":1          }';
-    expect(await world.status({ body: long, headers: world.signed({ body: long }) })).toBe(401);
-    expect(await world.reason()).toBe('hmac: body too large');
-  });
-
-  test('over 64 KiB: 413 for a right signature, 401 for a wrong one', async () => {
-    const world = await worldWith();
-    const body = ' '.repeat(65 * 1024);
-    expect(await world.status({ body, headers: world.signed({ body }) })).toBe(413);
-    expect(await world.status({ body, headers: world.signed({ body: '' }) })).toBe(401);
-  });
-
-  test('of a signed release is its report', async () => {
-    const world = await worldWith();
-    const acquired = await world.ask({ headers: world.signed() });
-    const path = `${(await acquired.json()).slotId}/release`;
-    const body = '{"status":200}';
-    const answer = await world.ask({ path, body, headers: world.signed({ path, body }) });
-    expect(await answer.json()).toEqual({ released: true });
-  });
-});
-
 test('settings: one or two secrets of 32 or more characters, tolerance 1 s to 15 min', async () => {
   const world = await World.open();
   for (

@@ -44,7 +44,7 @@ describe('readBytes', () => {
     const options = { bytesMax: 1024 * KIB, deadlines, budget };
     const slow = readBytes(sending(64 * KIB, 90 * KIB, 0), options);
     await turn();
-    expect((await readBytes(sending(64 * KIB, 20 * KIB), options)).kind).toBe('bad');
+    expect((await readBytes(sending(64 * KIB, 20 * KIB), options)).kind).toBe('crowded');
     expect((await readBytes(sending(64 * KIB), options)).kind).toBe('bytes');
     expect((await readBytes(sending(64 * KIB, 10 * KIB), options)).kind).toBe('bytes');
     expect((await readBytes(sending(64 * KIB, 10 * KIB), options)).kind).toBe('bytes');
