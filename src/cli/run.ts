@@ -4,6 +4,7 @@
  * while the lease still lasts. No secret of ours reaches it.
  */
 import { basename } from 'node:path';
+import type { Command as Program } from 'commander';
 import { connect, Refused, SlotLost, Unreachable } from '../client/client.ts';
 import type { Pool, Slot } from '../client/client.ts';
 import { messageOf } from '../log.ts';
@@ -29,7 +30,7 @@ export const runCommand: Command = {
   add: (program) => {
     program.command('run')
       .description('run a command while holding a slot of a pool')
-      .usage('[options] POOL -- COMMAND [ARGUMENT…]')
+      .usage('POOL [options] -- COMMAND [ARGUMENT…]')
       .argument('<pool>', 'the pool')
       .argument('<command...>', 'the command and its arguments')
       .option('--wait <duration>', 'wait for a slot, 30s say; else fail at once', durationMs)
@@ -40,18 +41,29 @@ export const runCommand: Command = {
       .option('--grace <duration>', 'between SIGTERM and SIGKILL when the lease ends', durationMs)
       .addHelpText('after', HELP)
       .passThroughOptions()
-      .action(async (pool: string, command: string[], options: Options) => {
+      .action(async (pool: string, words: string[], _: Options, self: Program) => {
         if (Deno.build.os === 'windows') {
           throw new Stop(EXIT.usage, 'run: works on Linux and macOS, which have process groups');
         }
-        const words = command[0] === '--' ? command.slice(1) : command;
-        if (words.length === 0) throw new Stop(EXIT.usage, 'run: a command is wanted after --');
-        Deno.exit(await run(pool, words, options));
+        const command = commandOf(words, self);
+        if (command.length === 0) throw new Stop(EXIT.usage, 'run: a command is wanted after --');
+        Deno.exit(await run(pool, command, self.opts<Options>()));
       });
   },
 };
 
+/** The command among the words after the pool, which may begin with options of ours. */
+function commandOf(words: readonly string[], self: Program): readonly string[] {
+  if (words[0] === '--') return words.slice(1);
+  if (!words[0]?.startsWith('-')) return words;
+  const { operands, unknown } = self.parseOptions([...words]);
+  if (unknown[0] === undefined) return operands;
+  if (unknown[0] === '--help' || unknown[0] === '-h') return self.help();
+  return self.error(`error: unknown option '${unknown[0]}'`);
+}
+
 const HELP = `
+Options may also stand before POOL; what follows -- is the command's alone.
 Exits with the command's own code, or 128 and the number of the signal that ended it; 75: no slot;
 124: the lease was lost and the command ended; 126, 127: the command cannot be started. A command
 that exits with 75 itself is reported as throttled by the upstream, with any other code as failed.

@@ -1,5 +1,5 @@
 /** `nthbouncer run` with real processes: what it does for its command, and what it survives. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LiveServer, sleep, start } from './live_server.ts';
@@ -72,6 +72,37 @@ describe('run', () => {
     expect((await run([], ['no-such-command']).finished).code).toBe(127);
     expect((await run([], [resolve('package.json')]).finished).code).toBe(126);
     expect(await server.deadlines('p')).toEqual([]);
+  });
+
+  it("runs the line that the README and the console's document show", async () => {
+    const script = join(server.folder, 'call.sh');
+    writeFileSync(script, '#!/bin/sh\necho "called $*"\n', { mode: 0o755 });
+    writeFileSync(join(server.folder, 'call-the-api.sh'), readFileSync(script), { mode: 0o755 });
+    const made = await server.admin('POST', '/pools/default/keys', { name: 'test' });
+    const env = { NTHBOUNCER_URL: server.url, NTHBOUNCER_KEY: String(made['key']) };
+    const shown = ['README.md', 'docs/console.md'].flatMap((path) => [
+      ...readFileSync(path, 'utf8').matchAll(/nthbouncer (run default [^`\n]*)/g),
+    ]);
+    expect(shown.length).toBeGreaterThanOrEqual(2);
+    for (const [, line = ''] of shown) {
+      const { finished } = start(line.split(' '), env, { cwd: server.folder });
+      expect(await finished, line).toMatchObject({ code: 0, out: 'called \n', err: '' });
+    }
+    const words = ['run', 'default', '--wait=1s', '--slots', '1', './call.sh', '--wait', '-x'];
+    const { out } = await start(words, env, { cwd: server.folder }).finished;
+    expect(out).toBe('called --wait -x\n');
+    for (const option of ['--wiat', '-w']) {
+      const { finished } = start(['run', 'default', option, '3s', '--', './call.sh'], env);
+      expect(await finished).toMatchObject({
+        code: 2,
+        out: '',
+        err: `nthbouncer: unknown option '${option}'\n`,
+      });
+    }
+    const { out: help } = await start(['run', 'default', '--help'], env).finished;
+    expect(help).toContain('nthbouncer run POOL [options] -- COMMAND');
+    expect(await start(['run', 'default', '--wait', '1s'], env).finished)
+      .toMatchObject({ code: 2, err: expect.stringContaining('a command is wanted after --') });
   });
 
   it('survives a restart of the server, and a term gone by', async () => {
