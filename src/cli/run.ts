@@ -15,6 +15,7 @@ import { durationMs } from './duration.ts';
 import { Guard, numberOf, ProcessGroup } from './process_group.ts';
 import { serverUrl } from './server_url.ts';
 import { Signals } from './signals.ts';
+import { whyUnreached } from './unreached.ts';
 import { WaitLine } from './wait_line.ts';
 
 interface Options {
@@ -143,7 +144,10 @@ async function acquired(
 }
 
 function stopOf(error: unknown, name: string): unknown {
-  if (error instanceof Unreachable) return new Stop(EXIT.unreachable, error.message);
+  if (error instanceof Unreachable) {
+    const why = error.cause === undefined ? error.message : whyUnreached(error.cause);
+    return new Stop(EXIT.unreachable, `${serverUrl()} does not answer: ${why}`);
+  }
   if (!(error instanceof Refused)) return error;
   const mayPass = error.status === 429 || error.status >= 500;
   const why = error.reason === undefined ? '' : ` (${error.reason})`;

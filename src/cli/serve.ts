@@ -120,9 +120,10 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const server = await assemble(settings, { ...parts, scheduler, directory, governors, listeners });
   await server.desk.start();
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
-  listeners.push(new Listener(settings, makeApp(server)));
+  listeners.push(new Listener({ ...settings, flag: '--port' }, makeApp(server)));
   for (const { pool, host, port } of settings.poolListen ?? []) {
-    listeners.push(new Listener({ host, port }, makePoolApp(server, pool)));
+    const bound = { host, port, flag: '--pool-listen' };
+    listeners.push(new Listener(bound, makePoolApp(server, pool)));
   }
   const [origin = '', ...poolOrigins] = listeners.map((each) => each.open(parts.tls));
   housekeeping.start();
