@@ -9,7 +9,7 @@ import { CEILINGS } from '../ceilings.ts';
 import type { Directory } from '../scheduler/directory.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
-import { messageOf } from '../log.ts';
+import { log, messageOf } from '../log.ts';
 
 const hash = z.string().regex(/^(sha256:)?[0-9a-f]{64}$/, 'must be a hex SHA-256')
   .transform((text) => text.replace('sha256:', ''));
@@ -47,8 +47,16 @@ export function configSchema(): Readonly<Record<string, unknown>> {
 
 export interface FilePool {
   readonly spec: PoolSpec;
-  readonly keys: readonly { readonly name: string; readonly hash: string }[];
+  readonly keys: readonly {
+    readonly name: string;
+    readonly hash: string;
+    /** Whether it could be guessed; of a hash nobody can say. */
+    readonly isShort: boolean;
+  }[];
 }
+
+/** A key that is shorter is warned about: 128 bits in hex. */
+const KEY_LENGTH_MIN = 32;
 
 /** Bad contents of a configuration file, in one sentence. */
 export class PoolFileError extends Error {
@@ -71,7 +79,7 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
     const spec = checked(PoolSpec, resolved, where);
     if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
     seen.add(spec.name);
-    const hashed = keys.map((key) => ({ name: key.name, hash: keyHash(key, path) }));
+    const hashed = keys.map((key) => fileKey(key, path));
     if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
       throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
     }
@@ -109,6 +117,16 @@ export async function applyPoolFile(
       }
       const fresh = keys.filter((key) => !known.has(key.hash));
       await directory.addKeys(entry, fresh.map((key) => rowOf(key, spec.name, nowMs)));
+      for (const { name } of keys.filter(({ isShort }) => isShort)) {
+        log.warn(
+          'the key {name} of pool {pool} is shorter than {least} characters: too weak',
+          {
+            name,
+            pool: spec.name,
+            least: KEY_LENGTH_MIN,
+          },
+        );
+      }
     }
   });
   return revoked;
@@ -120,11 +138,11 @@ function rowOf(key: { name: string; hash: string }, pool: string, nowMs: number)
   return { ...keyRow('', { id: `key_${crypto.randomUUID()}`, ...facts }), hash: key.hash };
 }
 
-function keyHash(key: z.output<typeof FileKey>, path: string): string {
-  if (key.hash !== undefined) return key.hash;
-  const value = Deno.env.get(key.env ?? '');
-  if (!value) throw new PoolFileError(`${path}: key ${key.name}: ${key.env} is not set`);
-  return hashOf(value);
+function fileKey({ name, hash, env }: z.output<typeof FileKey>, path: string) {
+  if (hash !== undefined) return { name, hash, isShort: false };
+  const value = Deno.env.get(env ?? '');
+  if (!value) throw new PoolFileError(`${path}: key ${name}: ${env} is not set`);
+  return { name, hash: hashOf(value), isShort: value.length < KEY_LENGTH_MIN };
 }
 
 /** A secret of the file is named, not written: `{"env": NAME}` or `{"file": PATH}`. */
@@ -150,5 +168,6 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = issuesOf(result.error);
-  throw new PoolFileError(`${where}: ${issue?.path || 'file'}: ${issue?.reason}`);
+  const place = [where, issue?.path].filter(Boolean).join(': ');
+  throw new PoolFileError(`${place}: ${issue?.reason}`);
 }

@@ -14,6 +14,7 @@ import type { Server } from './server.ts';
 import { epochMs } from './server.ts';
 
 const UNKNOWN_POOL_LINE_MS = 60_000;
+const FOREIGN_ADDRESS = 'This address may not call this pool.';
 const FOREIGN_PAGE = 'A page of another origin may not call this pool.';
 
 export interface Passed {
@@ -146,6 +147,6 @@ function refusalOf({ door }: Call, { status, isAddressAlone }: Fail): Refusal {
   // On the lock door a body that is too large never changes a 401.
   if (status === 413 && door === 'proxy') return TOO_LARGE;
   if (status !== 403) return UNAUTHORIZED;
-  const message = isAddressAlone ? ERRORS.forbidden.sentence : FOREIGN_PAGE;
+  const message = isAddressAlone ? FOREIGN_ADDRESS : FOREIGN_PAGE;
   return { kind: 'fail', code: 'unauthorized', parts: { status, message } };
 }

@@ -104,7 +104,10 @@ describe('another method', () => {
         const { status, headers, text } = await door.call(method, `/pools/${path}`);
         expect(status).toBe(405);
         expect(headers.get('allow')).toBe('POST');
-        expect(JSON.parse(text)['error']).toBe('method_not_allowed');
+        expect(JSON.parse(text)).toEqual({
+          error: 'method_not_allowed',
+          message: 'This path takes POST.',
+        });
       }
       expect(first.inUse).toBe(0);
     },
