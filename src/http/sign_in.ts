@@ -1,6 +1,7 @@
 /**
  * Signing in with the admin token, and out. A failure costs the address one of its five tries a
- * minute; whether a token was near tells nothing.
+ * minute; whether a token was near tells nothing. What another page sends costs no try, or any page
+ * could lock its visitors out, and its answer tells nothing of the token.
  */
 import type { Context } from 'hono';
 import { hashOf } from '../access/keys.ts';
@@ -12,6 +13,7 @@ import { epochMs } from './server.ts';
 import { isOwnOrigin, sessionCookie, sessionOf } from './session.ts';
 
 const TOKEN_BYTES_MAX = 4096;
+const NOT_OWN_PAGE = 'This form was not sent by this page: its Origin is another, or is missing.';
 
 export function showSignIn(context: Context): Promise<Response> {
   return pageAnswer(context, SignIn({ problem: null }));
@@ -28,10 +30,11 @@ export async function signIn(context: Context, server: Server): Promise<Response
     const problem = `Too many tries. Try again in ${Math.ceil(waitMs / 1000)} s.`;
     return pageAnswer(context, SignIn({ problem }), 429);
   }
+  if (!isOwnOrigin(raw)) return pageAnswer(context, SignIn({ problem: NOT_OWN_PAGE }), 403);
   const length = Number(raw.headers.get('content-length') ?? TOKEN_BYTES_MAX);
   const text = length > TOKEN_BYTES_MAX ? '' : await raw.text();
   const token = new URLSearchParams(text).get('token')?.trim() ?? '';
-  if (!isOwnOrigin(raw) || !isSameSecretHash(hashOf(token), server.adminHash)) {
+  if (!isSameSecretHash(hashOf(token), server.adminHash)) {
     failedLogins.note(address, nowMs);
     return pageAnswer(context, SignIn({ problem: 'This is not the admin token.' }), 401);
   }
