@@ -20,6 +20,7 @@ import { ROUTES } from './routes.ts';
 import type { Peer, Server } from './server.ts';
 import { sessionMayPass } from './session.ts';
 
+const AT_THE_ROOT = 'There is nothing here; the admin page is at /admin, the API at /docs.';
 /** A header's colon, blank and line break. */
 const HEADER_OVERHEAD = 4;
 
@@ -102,7 +103,9 @@ function makeRouter(server: Server): Hono<Surroundings> {
   for (const [path, allowed] of methods) {
     router.all(path, () => wrongMethodAnswer(allowed));
   }
-  router.notFound(() => faultAnswer('not_found'));
+  router.notFound(({ req }) =>
+    faultAnswer('not_found', req.path === '/' ? { message: AT_THE_ROOT } : {})
+  );
   router.onError(answerError);
   return router;
 }

@@ -63,6 +63,12 @@ describe('an odd spelling of a lock path', () => {
     '/x/pools/p1/lock/acquire',
   ];
 
+  it('/ is none either, and names the admin page', async () => {
+    const { status, json } = await door.call('GET', '/');
+    expect(status).toBe(404);
+    expect(json['message']).toContain('/admin');
+  });
+
   it.each(odd)('%s is no path at all, with a key or without', async (target) => {
     for (const headers of [{}, { 'x-nthpool-key': first.key }, { 'x-nthpool-key': second.key }]) {
       for (const method of ['POST', 'GET']) {
