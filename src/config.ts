@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { isCidr } from './cidr.ts';
+import { POOL_NAME } from './wire.ts';
 
 const host = z.string().regex(/^[A-Za-z0-9._:-]+$/, 'must be an address or a host name');
 const port = z.string().regex(/^\d{1,5}$/, 'must be a whole number').transform(Number)
@@ -26,15 +27,17 @@ export interface PoolListen {
   readonly port: number;
 }
 
-const POOL_LISTEN = /^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)=(.+):(\d{1,5})$/;
+const POOL_LISTEN = /^([\w-]+)=(.+):(\d{1,5})$/;
 const poolListen = z.string().transform((text, context): PoolListen[] =>
   text.split(',').flatMap((part) => {
     const [, pool = '', address = '', digits = ''] = POOL_LISTEN.exec(part.trim()) ?? [];
     const bound = host.safeParse(address.replace(/^\[(.*)\]$/, '$1'));
-    if (pool !== '' && bound.success && Number(digits) <= 65_535) {
-      return [{ pool, host: bound.data, port: Number(digits) }];
-    }
-    context.addIssue({ code: 'custom', message: 'must be POOL=HOST:PORT, separated by commas' });
+    const isBound = pool !== '' && bound.success && Number(digits) <= 65_535;
+    if (isBound && POOL_NAME.test(pool)) return [{ pool, host: bound.data, port: Number(digits) }];
+    const message = isBound
+      ? `must name a pool by 1 to 63 of a-z, 0-9 and inner hyphens; ${pool} came`
+      : 'must be POOL=HOST:PORT, separated by commas';
+    context.addIssue({ code: 'custom', message });
     return [];
   })
 );

@@ -5,7 +5,6 @@
 export const ERRORS = {
   invalid_request: { status: 400, sentence: 'The request is not valid.' },
   unauthorized: { status: 401, sentence: 'A valid key for this pool is wanted.' },
-  forbidden: { status: 403, sentence: 'This address may not call this pool.' },
   not_found: { status: 404, sentence: 'There is nothing here.' },
   method_not_allowed: { status: 405, sentence: 'This path takes another method.' },
   capped: {

@@ -21,7 +21,14 @@ export function startLog(write: (line: string) => void): void {
   });
 }
 
-/** What of an error may be told: its message, without stack. */
+/** The runtime's words for what it does not let the program do end in advice for its own flags. */
+const NOT_PERMITTED = /^Requires (\w+) access( to .+?)?, (?:run again|specify the required).*$/s;
+
+/** What of an error may be told: its message, without stack and without the runtime's flags. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(
+    NOT_PERMITTED,
+    (_, kind: string, to?: string) => to === undefined ? `no ${kind} access` : `no access${to}`,
+  );
 }

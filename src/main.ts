@@ -14,7 +14,10 @@ const program = new Command('nthbouncer')
   .enablePositionalOptions()
   .exitOverride()
   .showSuggestionAfterError(false)
-  .configureOutput({ writeErr: (text) => printError(text.trimEnd()) });
+  .configureOutput({
+    writeErr: (text) => printError(text.trimEnd()),
+    outputError: (text, write) => write(text.replace(/^error: /, 'nthbouncer: ')),
+  });
 for (const command of COMMANDS) command.add(program);
 
 try {

@@ -48,11 +48,16 @@ const RateFields = z.object({
 export const ReleaseBody = z.object({
   status: orAbsent(whole(100, 599)),
   /** How many 429s the caller saw; true counts as one. */
-  throttled: orAbsent(z.union([anyWhole, z.boolean().transform(Number)])),
+  throttled: orAbsent(
+    z.union([anyWhole, z.boolean().transform(Number)], 'must be a whole number, or true or false'),
+  ),
   retryAfterMs: orAbsent(amount),
   rate: orAbsent(RateFields),
   headers: orAbsent(
-    z.record(z.string(), z.union([headerValue, z.array(headerValue)])).refine(
+    z.record(
+      z.string(),
+      z.union([headerValue, z.array(headerValue)], 'must be a string, or a list of strings'),
+    ).refine(
       (headers) => Object.keys(headers).length <= CEILINGS.reportHeaders,
       `must have at most ${CEILINGS.reportHeaders} names`,
     ),
@@ -142,10 +147,25 @@ export const LogParams = z.object({
   until: digits.optional(),
 });
 
-/** What is wrong, one issue a field, in the words of the schema. */
+const ISSUES_MAX = 20;
+const NAME_MAX = 100;
+
+/** What is wrong, one issue a field, in the words of the schema; the path '' is the whole. */
 export function issuesOf(error: z.ZodError): Issue[] {
-  return error.issues.slice(0, 20).map((issue) => ({
-    path: issue.path.map(String).join('.'),
-    reason: issue.message,
-  }));
+  const at = (path: readonly PropertyKey[], reason: string) => ({
+    path: path.map((step) => String(step).slice(0, NAME_MAX)).join('.'),
+    reason,
+  });
+  return error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.slice(0, ISSUES_MAX).map((key) => at([...issue.path, key], 'is no known field'))
+      : [at(issue.path, issue.message)]
+  ).slice(0, ISSUES_MAX);
+}
+
+/** What is said of a body that its schema refuses: the first issue as a sentence, and all. */
+export function complaintOf(error: z.ZodError): { message: string; more: { issues: Issue[] } } {
+  const issues = issuesOf(error);
+  const [{ path, reason } = { path: '', reason: 'is not valid' }] = issues;
+  return { message: `${path || 'body'}: ${reason}`, more: { issues } };
 }

@@ -19,7 +19,7 @@ const Credential = z.strictObject({
   header: headerName.refine((name) => !FRAMING_HEADER.test(name), 'must not be this header'),
   value: z.string().min(1).max(8192).regex(
     /^[\x20-\x7e\x80-\xff]+$/,
-    'must have no control characters',
+    'must be printable ASCII only',
   ),
   secretSet: z.boolean().optional(),
 }).transform(({ secretSet: _, ...credential }) => credential);

@@ -3,9 +3,9 @@
  * wrong ends the command in one line and with the exit code that the documents name.
  */
 import { EXIT, Stop } from './command.ts';
-import { messageOf } from '../log.ts';
 import { oneWord } from './one_word.ts';
 import { serverUrl } from './server_url.ts';
+import { whyUnreached } from './unreached.ts';
 
 const VARIABLE = 'NTHBOUNCER_ADMIN_TOKEN';
 const LIMIT_MS = 15_000;
@@ -54,7 +54,7 @@ export class AdminClient {
       });
       text = await response.text();
     } catch (error) {
-      throw new Stop(EXIT.unreachable, `${this.url} does not answer: ${messageOf(error)}`);
+      throw new Stop(EXIT.unreachable, `${this.url} does not answer: ${whyUnreached(error)}`);
     }
     const answer = objectOf(text);
     if (response.ok && (answer !== null || text === '')) return answer ?? {};

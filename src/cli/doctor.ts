@@ -14,6 +14,7 @@ import { fieldOf, numberOf, rowsOf, textOf } from './fields.ts';
 import { statusOf } from './pool_commands.ts';
 import { serverNowMs } from './server_time.ts';
 import { serverUrl } from './server_url.ts';
+import { whyUnreached } from './unreached.ts';
 
 export interface Finding {
   readonly check: string;
@@ -45,10 +46,10 @@ async function doctor({ json }: Shown): Promise<void> {
 async function examine(): Promise<Finding[]> {
   const url = serverUrl();
   const health = await open(`${url}/healthz`);
-  const up = finding('server', health === 200, `${url} ${health ?? 'does not answer'}`);
+  const up = finding('server', health === 200, `${url} ${health}`);
   if (health !== 200) return [up];
   const ready = await open(`${url}/readyz`);
-  const detail = ready === 200 ? 'takes writes' : `not ready (${ready ?? 'no answer'})`;
+  const detail = ready === 200 ? 'takes writes' : `not ready (${ready})`;
   const findings = [up, finding('database', ready === 200, detail)];
   try {
     const client = new AdminClient();
@@ -64,13 +65,14 @@ async function examine(): Promise<Finding[]> {
   return findings;
 }
 
-async function open(url: string): Promise<number | null> {
+/** The status, or why there is none. */
+async function open(url: string): Promise<number | string> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
     await response.body?.cancel();
     return response.status;
-  } catch {
-    return null;
+  } catch (error) {
+    return `does not answer: ${whyUnreached(error)}`;
   }
 }
 

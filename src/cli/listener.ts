@@ -40,27 +40,36 @@ async function readPem(path: string, flag: string): Promise<string> {
 /** Bodies are never compressed on the way. Older runtimes do not know the option, and compress. */
 const PLAIN = { automaticCompression: false };
 
+export interface Bound {
+  readonly host: string;
+  readonly port: number;
+  /** The flag that chose it. */
+  readonly flag: string;
+}
+
 export class Listener {
-  readonly #address: { readonly host: string; readonly port: number };
+  readonly #address: Bound;
   readonly #fetch: Fetch;
   #server: Deno.HttpServer<Deno.NetAddr> | null = null;
   /** The servers of earlier certificates that still answer what they took. */
   readonly #closing = new Set<Promise<void>>();
 
-  constructor(address: { host: string; port: number }, fetch: Fetch) {
+  constructor(address: Bound, fetch: Fetch) {
     this.#address = address;
     this.#fetch = fetch;
   }
 
   /** Listens, and returns the origin that callers use. */
   open(tls: Tls | null): string {
-    const { host, port } = this.#address;
+    const { host, port, flag } = this.#address;
     try {
       // A port that somebody holds must be an error, even where a reload could share it later.
       if (tls !== null) Deno.listen({ hostname: host, port }).close();
       this.#server = this.#serve(port, tls);
     } catch (error) {
-      throw new Stop(EXIT.failed, `cannot listen on ${host}:${port}: ${messageOf(error)}`);
+      const isTaken = error instanceof Deno.errors.AddrInUse;
+      const why = isTaken ? `the port is taken; ${flag} names another` : messageOf(error);
+      throw new Stop(EXIT.failed, `cannot listen on ${host}:${port}: ${why}`);
     }
     const { addr } = this.#server;
     const shown = addr.hostname.includes(':') ? `[${addr.hostname}]` : addr.hostname;

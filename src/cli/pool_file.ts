@@ -10,7 +10,7 @@ import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
 import type { Directory, Entry } from '../scheduler/directory.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
-import { messageOf } from '../log.ts';
+import { log, messageOf } from '../log.ts';
 
 const hash = z.string().regex(/^(sha256:)?[0-9a-f]{64}$/, 'must be a hex SHA-256')
   .transform((text) => text.replace('sha256:', ''));
@@ -48,8 +48,16 @@ export function configSchema(): Readonly<Record<string, unknown>> {
 
 export interface FilePool {
   readonly spec: PoolSpec;
-  readonly keys: readonly { readonly name: string; readonly hash: string }[];
+  readonly keys: readonly {
+    readonly name: string;
+    readonly hash: string;
+    /** Whether it could be guessed; of a hash nobody can say. */
+    readonly isShort: boolean;
+  }[];
 }
+
+/** A key that is shorter is warned about: 128 bits in hex. */
+const KEY_LENGTH_MIN = 32;
 
 /** Bad contents of a configuration file, in one sentence. */
 export class PoolFileError extends Error {
@@ -72,7 +80,7 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
     const spec = checked(PoolSpec, resolved, where);
     if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
     seen.add(spec.name);
-    const hashed = keys.map((key) => ({ name: key.name, hash: keyHash(key, path) }));
+    const hashed = keys.map((key) => fileKey(key, path));
     if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
       throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
     }
@@ -110,6 +118,13 @@ async function setKeys(directory: Directory, pool: FilePool, nowMs: number): Pro
   for (const row of rows) if (!wanted.has(row.hash)) await directory.removeKey(entry, row.id);
   const fresh = keys.filter((key) => !known.has(key.hash));
   await directory.addKeys(entry, fresh.map((key) => rowOf(key, name, nowMs)));
+  for (const weak of keys.filter(({ isShort }) => isShort)) {
+    log.warn('the key {key} of pool {pool} is shorter than {least} characters: too weak', {
+      key: weak.name,
+      pool: name,
+      least: KEY_LENGTH_MIN,
+    });
+  }
 }
 
 function refuseFile(error: unknown): never {
@@ -125,11 +140,11 @@ function rowOf(key: { name: string; hash: string }, pool: string, nowMs: number)
   return { ...keyRow('', { id: `key_${crypto.randomUUID()}`, ...facts }), hash: key.hash };
 }
 
-function keyHash(key: z.output<typeof FileKey>, path: string): string {
-  if (key.hash !== undefined) return key.hash;
-  const value = Deno.env.get(key.env ?? '');
-  if (!value) throw new PoolFileError(`${path}: key ${key.name}: ${key.env} is not set`);
-  return hashOf(value);
+function fileKey({ name, hash, env }: z.output<typeof FileKey>, path: string) {
+  if (hash !== undefined) return { name, hash, isShort: false };
+  const value = Deno.env.get(env ?? '');
+  if (!value) throw new PoolFileError(`${path}: key ${name}: ${env} is not set`);
+  return { name, hash: hashOf(value), isShort: value.length < KEY_LENGTH_MIN };
 }
 
 /** A secret of the file is named, not written: `{"env": NAME}` or `{"file": PATH}`. */
@@ -155,5 +170,6 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = issuesOf(result.error);
-  throw new PoolFileError(`${where}: ${issue?.path || 'file'}: ${issue?.reason}`);
+  const place = [where, issue?.path].filter(Boolean).join(': ');
+  throw new PoolFileError(`${place}: ${issue?.reason}`);
 }

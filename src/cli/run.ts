@@ -15,6 +15,7 @@ import { durationMs } from './duration.ts';
 import { Guard, numberOf, ProcessGroup } from './process_group.ts';
 import { serverUrl } from './server_url.ts';
 import { Signals } from './signals.ts';
+import { whyUnreached } from './unreached.ts';
 import { WaitLine } from './wait_line.ts';
 
 interface Options {
@@ -30,7 +31,7 @@ export const runCommand: Command = {
   add: (program) => {
     program.command('run')
       .description('run a command while holding a slot of a pool')
-      .usage('[options] POOL -- COMMAND [ARGUMENT…]')
+      .usage('POOL [options] -- COMMAND [ARGUMENT…]')
       .argument('<pool>', 'the pool')
       .argument('<command...>', 'the command and its arguments')
       .option('--wait <duration>', 'wait for a slot, 30s say; else fail at once', durationMs)
@@ -50,6 +51,7 @@ export const runCommand: Command = {
 };
 
 const HELP = `
+Options may also stand before POOL; what follows -- is the command's alone.
 Exits with the command's own code, or 128 and the number of the signal that ended it; 75: no slot;
 124: the lease was lost and the command ended; 126, 127: the command cannot be started. A command
 that exits with 75 itself is reported as throttled by the upstream, with any other code as failed.
@@ -129,7 +131,10 @@ async function acquired(
 }
 
 function stopOf(error: unknown, name: string): unknown {
-  if (error instanceof Unreachable) return new Stop(EXIT.unreachable, error.message);
+  if (error instanceof Unreachable) {
+    const why = error.cause === undefined ? error.message : whyUnreached(error.cause);
+    return new Stop(EXIT.unreachable, `${serverUrl()} does not answer: ${why}`);
+  }
   if (!(error instanceof Refused)) return error;
   const mayPass = error.status === 429 || error.status >= 500;
   const why = error.reason === undefined ? '' : ` (${error.reason})`;

@@ -122,9 +122,10 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
   // All files are made by now, and nobody was heard yet.
   await dropPermissions();
-  listeners.push(new Listener(settings, makeApp(server)));
+  listeners.push(new Listener({ ...settings, flag: '--port' }, makeApp(server)));
   for (const { pool, host, port } of settings.poolListen ?? []) {
-    listeners.push(new Listener({ host, port }, makePoolApp(server, pool)));
+    const bound = { host, port, flag: '--pool-listen' };
+    listeners.push(new Listener(bound, makePoolApp(server, pool)));
   }
   const [origin = '', ...poolOrigins] = listeners.map((each) => each.open(parts.tls));
   housekeeping.start();

@@ -6,7 +6,7 @@ import type { Context } from 'hono';
 import type { z } from 'zod';
 import { CEILINGS } from '../ceilings.ts';
 import type { Entry } from '../scheduler/directory.ts';
-import { issuesOf } from '../wire.ts';
+import { complaintOf } from '../wire.ts';
 import { hasBody, readJson } from './body.ts';
 import { Fault } from './fault.ts';
 import type { Server } from './server.ts';
@@ -25,11 +25,7 @@ export async function jsonOf(context: Context, { deadlines }: Server): Promise<u
 export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issues = issuesOf(result.error);
-  const [first] = issues;
-  const where = first === undefined || first.path === '' ? 'body' : first.path;
-  const message = first === undefined ? undefined : `${where}: ${first.reason}`;
-  throw new Fault('invalid_request', { ...(message ? { message } : {}), more: { issues } });
+  throw new Fault('invalid_request', complaintOf(result.error));
 }
 
 export function entryOf(context: Context, { directory }: Server): Entry {

@@ -9,7 +9,7 @@ import { hashOf } from '../access/keys.ts';
 import { isSameSecretHash } from '../access/secret.ts';
 import { log, messageOf } from '../log.ts';
 import { StoreError } from '../store/store.ts';
-import { Fault, faultAnswer } from './fault.ts';
+import { Fault, faultAnswer, wrongMethodAnswer } from './fault.ts';
 import { Hosts } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
@@ -20,6 +20,7 @@ import { ROUTES } from './routes.ts';
 import type { Peer, Server } from './server.ts';
 import { sessionMayPass } from './session.ts';
 
+const AT_THE_ROOT = 'There is nothing here; the admin page is at /admin, the API at /docs.';
 /** A header's colon, blank and line break. */
 const HEADER_OVERHEAD = 4;
 
@@ -100,10 +101,11 @@ function makeRouter(server: Server): Hono<Surroundings> {
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);
   }
   for (const [path, allowed] of methods) {
-    const headers = { allow: allowed.join(', ') };
-    router.all(path, () => faultAnswer('method_not_allowed', { headers }));
+    router.all(path, () => wrongMethodAnswer(allowed));
   }
-  router.notFound(() => faultAnswer('not_found'));
+  router.notFound(({ req }) =>
+    faultAnswer('not_found', req.path === '/' ? { message: AT_THE_ROOT } : {})
+  );
   router.onError(answerError);
   return router;
 }

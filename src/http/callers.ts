@@ -16,6 +16,7 @@ import type { Server } from './server.ts';
 import { epochMs } from './server.ts';
 
 const UNKNOWN_POOL_LINE_MS = 60_000;
+const FOREIGN_ADDRESS = 'This address may not call this pool.';
 const FOREIGN_PAGE = 'A page of another origin may not call this pool.';
 
 export interface Passed {
@@ -157,6 +158,6 @@ function refusalOf({ door }: Call, { status, isAddressAlone }: Fail): Refusal {
   if (status === 413 && door === 'proxy') return TOO_LARGE;
   if (status === 503 && door === 'proxy') return OVERLOADED;
   if (status !== 403) return UNAUTHORIZED;
-  const message = isAddressAlone ? ERRORS.forbidden.sentence : FOREIGN_PAGE;
+  const message = isAddressAlone ? FOREIGN_ADDRESS : FOREIGN_PAGE;
   return { kind: 'fail', code: 'unauthorized', parts: { status, message } };
 }

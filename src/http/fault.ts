@@ -43,3 +43,10 @@ export function faultAnswer(code: ErrorCode, parts: FaultParts = {}): Response {
   };
   return new Response(body, { status: told, headers });
 }
+
+export function wrongMethodAnswer(allowed: readonly string[]): Response {
+  return faultAnswer('method_not_allowed', {
+    message: `This path takes ${allowed.join(' or ')}.`,
+    headers: { allow: allowed.join(', ') },
+  });
+}

@@ -8,13 +8,13 @@ import type { ErrorCode } from '../errors.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import { BAD_REPEAT_KEY, isRepeatKey } from '../scheduler/repeats.ts';
 import type { Granted } from '../scheduler/verdict.ts';
-import { AcquireBody, issuesOf, POOL_NAME, ReleaseBody } from '../wire.ts';
+import { AcquireBody, complaintOf, POOL_NAME, ReleaseBody } from '../wire.ts';
 import { Asker } from './asker.ts';
 import { Call } from './call.ts';
 import type { Caller, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
-import { faultAnswer } from './fault.ts';
+import { faultAnswer, wrongMethodAnswer } from './fault.ts';
 import { poolHeaders, refusalAnswer } from './pool_headers.ts';
 import { outcomeOf } from './report.ts';
 import type { Peer, Server } from './server.ts';
@@ -76,8 +76,7 @@ export class LockDoor {
       if (body.kind === 'json') {
         const parsed = AcquireBody.safeParse(body.value);
         if (!parsed.success) {
-          const more = { issues: issuesOf(parsed.error) };
-          return this.#turnAway(call, caller, 'invalid_request', { more });
+          return this.#turnAway(call, caller, 'invalid_request', complaintOf(parsed.error));
         }
         ask = parsed.data;
       }
@@ -139,7 +138,7 @@ export class LockDoor {
       if (body.kind === 'json') {
         const parsed = ReleaseBody.safeParse(body.value);
         if (!parsed.success) {
-          return faultAnswer('invalid_request', { more: { issues: issuesOf(parsed.error) } });
+          return faultAnswer('invalid_request', complaintOf(parsed.error));
         }
         report = parsed.data;
       }
@@ -179,7 +178,7 @@ export class LockDoor {
 
 function isPost(request: Request): Response | null {
   if (request.method === 'POST') return null;
-  return faultAnswer('method_not_allowed', { headers: { allow: 'POST' } });
+  return wrongMethodAnswer(['POST']);
 }
 
 function jsonAnswer(body: string, headers: Record<string, string> = JSON_HEADERS): Response {

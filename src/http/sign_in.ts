@@ -1,6 +1,7 @@
 /**
  * Signing in with the admin token, and out. A failure costs the address one of its five tries a
- * minute; whether a token was near tells nothing.
+ * minute; whether a token was near tells nothing. What another page sends costs no try, or any page
+ * could lock its visitors out, and its answer tells nothing of the token.
  */
 import type { Context } from 'hono';
 import { hashOf } from '../access/keys.ts';
@@ -13,6 +14,7 @@ import { epochMs } from './server.ts';
 import { isOwnOrigin, sessionCookie, sessionOf } from './session.ts';
 
 const TOKEN_BYTES_MAX = 4096;
+const NOT_OWN_PAGE = 'This form was not sent by this page: its Origin is another, or is missing.';
 
 export function showSignIn(context: Context): Promise<Response> {
   return pageAnswer(context, SignIn({ problem: null }));
@@ -24,9 +26,7 @@ export async function signIn(context: Context, server: Server): Promise<Response
   const { peer } = context.env as { readonly peer: Peer };
   const address = server.access.addresses.read(peer, raw.headers).text ?? '';
   // A foreign page may neither sign in nor use up the tries of whoever looks at it.
-  if (!isOwnOrigin(raw)) {
-    return pageAnswer(context, SignIn({ problem: 'This came from another page.' }), 401);
-  }
+  if (!isOwnOrigin(raw)) return pageAnswer(context, SignIn({ problem: NOT_OWN_PAGE }), 403);
   const body = await readBytes(raw, { bytesMax: TOKEN_BYTES_MAX, deadlines: server.deadlines });
   // From here on nothing is waited for, so that tries that come at once are counted one by one.
   const nowMs = server.scheduler.clock.nowMs();

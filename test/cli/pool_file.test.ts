@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { hashOf } from '../../src/access/keys.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from '../../src/cli/pool_file.ts';
+import { log } from '../../src/log.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { PoolSpec } from '../../src/wire.ts';
 import { TestStore } from '../support/test_store.ts';
@@ -60,9 +61,9 @@ describe('readPoolFile', () => {
       {
         spec: PoolSpec.parse({ name: 'b' }),
         keys: [
-          { name: 'one', hash: HASH },
-          { name: 'same', hash: hashOf('nb_live_three') },
-          { name: 'two', hash: hashOf('nb_live_two') },
+          { name: 'one', hash: HASH, isShort: false },
+          { name: 'same', hash: hashOf('nb_live_three'), isShort: false },
+          { name: 'two', hash: hashOf('nb_live_two'), isShort: true },
         ],
       },
     ]);
@@ -72,15 +73,15 @@ describe('readPoolFile', () => {
   it.each([
     ['no JSON', '{"pools": [', 'pools.json'],
     ['nothing', '', 'pools.json'],
-    ['a list', [], 'file'],
-    ['null', null, 'file'],
+    ['a list', [], 'pools.json: Invalid input: expected object'],
+    ['null', null, 'pools.json: Invalid input: expected object'],
     ['no pools', {}, 'pools'],
     ['pools that are no list', { pools: {} }, 'pools'],
-    ['an unknown field beside the pools', { pools: [], pool: [] }, 'pool'],
+    ['an unknown field beside the pools', { pools: [], pool: [] }, 'json: pool: is no known'],
     ['a pool that is no object', { pools: ['a'] }, 'pools.0'],
     ['a pool without a name', { pools: [{ name: 'a' }, {}] }, 'pools.1: name'],
     ['a bad name', { pools: [{ name: 'A' }] }, 'pools.0: name'],
-    ['an unknown field', { pools: [{ name: 'a', limit: 3 }] }, 'limit'],
+    ['an unknown field', { pools: [{ name: 'a', limit: 3 }] }, 'pools.0: limit: is no known field'],
     ['a bad limit', { pools: [{ name: 'a', concurrency: { limit: 0 } }] }, 'concurrency.limit'],
     ['a pool twice', { pools: [{ name: 'a' }, { name: 'a' }] }, 'pool a is named twice'],
     ['a key without a name', { pools: [{ name: 'a', keys: [{ hash: HASH }] }] }, 'keys.0.name'],
@@ -208,6 +209,17 @@ describe('applyPoolFile', () => {
         'two.test': 'a',
       });
     });
+  });
+
+  it('warns of a key that may be guessed, by its name', async () => {
+    const warn = vi.spyOn(log, 'warn').mockImplementation(() => {});
+    environment.set('LONG', `nb_live_${'x'.repeat(24)}`);
+    environment.set('SHORT', 'mykey');
+    const keys = ['LONG', 'SHORT'].map((env) => ({ name: env, env }));
+    await apply({ pools: [{ name: 'a', keys: [...keys, key('hashed', 'k')] }] });
+    const calls: readonly (readonly unknown[])[] = warn.mock.calls;
+    expect(calls.map(([, told]) => told)).toMatchObject([{ key: 'SHORT', pool: 'a' }]);
+    warn.mockRestore();
   });
 
   it('keeps a pool that is taken out, owned by nobody', async () => {

@@ -100,6 +100,12 @@ describe('the settings table', () => {
     }
   });
 
+  it('tells a pool name that cannot be from a listener that is not whole', () => {
+    const tellsName = expect.stringContaining('must name a pool by 1 to 63 of a-z');
+    expect(read('--pool-listen', 'Llm=127.0.0.1:1')).toEqual(tellsName);
+    expect(read('--pool-listen', 'llm=127.0.0.1')).toContain('must be POOL=HOST:PORT');
+  });
+
   it.each(rows)('%s: a wrong value ends in one line that names it', (name, setting) => {
     const flag = setting.flag.split(' ')[0] ?? '';
     for (const text of values[name].wrong) {

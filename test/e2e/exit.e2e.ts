@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import tls from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Server, Servers, sleep } from './server.ts';
+import { start } from './live_server.ts';
+import { ADMIN_TOKEN, Server, Servers, sleep } from './server.ts';
 
 const servers = new Servers();
 afterEach(() => servers.end());
@@ -56,7 +57,11 @@ describe('a start that cannot be', () => {
     const { port } = taken.address() as net.AddressInfo;
     const server = await servers.start({ flags: ['--port', String(port)] });
     expect((await server.exited).code).toBe(1);
-    expect(server.output).toContain(String(port));
+    expect(server.output).toContain(`${port}: the port is taken; --port names another`);
+    const flags = ['--pool-listen', `p=127.0.0.1:${port}`];
+    const second = await servers.start({ flags });
+    expect((await second.exited).code).toBe(1);
+    expect(second.output).toContain(`${port}: the port is taken; --pool-listen names another`);
     taken.close();
   });
 
@@ -178,6 +183,31 @@ describe('SIGHUP', () => {
 });
 
 describe('TLS', () => {
+  it('of an issuer that is not trusted is told, and taken with DENO_CERT', async () => {
+    const home = servers.make();
+    const cert = join(home.folder, 'cert.pem');
+    const key = join(home.folder, 'key.pem');
+    execFileSync('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+      ...['-keyout', key, '-out', cert, '-days', '2', '-subj', '/CN=localhost'],
+      ...['-addext', 'subjectAltName=IP:127.0.0.1', '-addext', 'basicConstraints=CA:FALSE'],
+    ], { stdio: 'ignore' });
+    const flags = ['--tls-cert', cert, '--tls-key', key];
+    const { origin } = await servers.start({ folder: home.folder, flags });
+    const env = { NTHBOUNCER_URL: origin, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN };
+    const why = 'its certificate is of an issuer that is not trusted here; DENO_CERT';
+    expect(await start(['pool', 'list'], env).finished).toMatchObject({
+      code: 6,
+      err: expect.stringContaining(`${origin} does not answer: ${why}`),
+    });
+    for (const words of [['doctor'], ['run', 'default', '--', 'true']]) {
+      const { out, err } = await start(words, env).finished;
+      expect(out + err).toContain(why);
+    }
+    const trusting = { ...env, DENO_CERT: cert };
+    expect(await start(['pool', 'list'], trusting).finished).toMatchObject({ code: 0 });
+  });
+
   /** A server with a certificate of its own, and how to make it another one. */
   async function secured(...pools: object[]) {
     const { folder } = servers.make();

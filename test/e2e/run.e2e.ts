@@ -111,6 +111,37 @@ describe('run', () => {
     expect(await server.deadlines('p')).toEqual([]);
   });
 
+  it("runs the line that the README and the console's document show", async () => {
+    const script = join(server.folder, 'call.sh');
+    writeFileSync(script, '#!/bin/sh\necho "called $*"\n', { mode: 0o755 });
+    writeFileSync(join(server.folder, 'call-the-api.sh'), readFileSync(script), { mode: 0o755 });
+    const made = await server.admin('POST', '/pools/default/keys', { name: 'test' });
+    const env = { NTHBOUNCER_URL: server.url, NTHBOUNCER_KEY: String(made['key']) };
+    const shown = ['README.md', 'docs/console.md'].flatMap((path) => [
+      ...readFileSync(path, 'utf8').matchAll(/nthbouncer (run default [^`\n]*)/g),
+    ]);
+    expect(shown.length).toBeGreaterThanOrEqual(2);
+    for (const [, line = ''] of shown) {
+      const { finished } = start(line.split(' '), env, { cwd: server.folder });
+      expect(await finished, line).toMatchObject({ code: 0, out: 'called \n', err: '' });
+    }
+    const words = ['run', 'default', '--wait=1s', '--slots', '1', './call.sh', '--wait', '-x'];
+    const { out } = await start(words, env, { cwd: server.folder }).finished;
+    expect(out).toBe('called --wait -x\n');
+    for (const option of ['--wiat', '-w']) {
+      const { finished } = start(['run', 'default', option, '3s', '--', './call.sh'], env);
+      expect(await finished).toMatchObject({
+        code: 2,
+        out: '',
+        err: `nthbouncer: unknown option '${option}'\n`,
+      });
+    }
+    const { out: help } = await start(['run', 'default', '--help'], env).finished;
+    expect(help).toContain('nthbouncer run POOL [options] -- COMMAND');
+    expect(await start(['run', 'default', '--wait', '1s'], env).finished)
+      .toMatchObject({ code: 2, err: expect.stringContaining('a command is wanted after --') });
+  });
+
   it('survives a restart of the server, and a term gone by', async () => {
     const { finished } = run([], ['sleep', '5']);
     while ((await server.deadlines('p')).length === 0) await sleep(20);

@@ -39,6 +39,7 @@ describe('acquire', () => {
       expect(status, value).toBe(400);
       const [issue] = json['issues'] as { path: string; reason: string }[];
       expect(issue, value).toEqual({ path: field, reason: expect.any(String) });
+      expect(json['message'], value).toBe(`${field}: ${issue?.reason}`);
     }
     expect(caller.inUse).toBe(0);
     expect(caller.queued).toBe(0);

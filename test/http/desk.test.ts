@@ -109,7 +109,7 @@ describe('signing in', () => {
     const evil = { origin: 'http://evil.test' };
     for (let i = 0; i < 20; i++) {
       const { status } = await test.fetch(post(form(ADMIN_TOKEN), evil), from('10.0.0.1'));
-      expect(status).toBe(401);
+      expect(status).toBe(403);
     }
     expect((await test.fetch(post(form(ADMIN_TOKEN)), from('10.0.0.1'))).status).toBe(303);
   });
@@ -131,6 +131,28 @@ describe('signing in', () => {
     await test.clock.advance(10_000);
     expect((await stuck).status).toBe(401);
   });
+});
+
+describe('a sign-in that this page did not send', () => {
+  it.each([[{}], [{ origin: 'https://elsewhere.test' }], [{ origin: 'null' }]])(
+    'with %j is 403, says so whatever the token, and costs no try',
+    async (origin) => {
+      const test = await TestServer.start();
+      const signIn = (token: string, headers: Record<string, string>) =>
+        test.call('/admin/sign-in', {
+          method: 'POST',
+          body: new URLSearchParams({ token }).toString(),
+          headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+        });
+      for (const token of [ADMIN_TOKEN, 'wrong', 'wrong', 'wrong', 'wrong', 'wrong']) {
+        const answer = await signIn(token, origin);
+        expect(answer.status).toBe(403);
+        expect(answer.headers.get('set-cookie')).toBe(null);
+        expect(await answer.text()).toContain('not sent by this page');
+      }
+      expect((await signIn(ADMIN_TOKEN, ORIGIN)).status).toBe(303);
+    },
+  );
 });
 
 describe('GET /admin/api/events', () => {

@@ -63,6 +63,12 @@ describe('an odd spelling of a lock path', () => {
     '/x/pools/p1/lock/acquire',
   ];
 
+  it('/ is none either, and names the admin page', async () => {
+    const { status, json } = await door.call('GET', '/');
+    expect(status).toBe(404);
+    expect(json['message']).toContain('/admin');
+  });
+
   it.each(odd)('%s is no path at all, with a key or without', async (target) => {
     for (const headers of [{}, { 'x-nthpool-key': first.key }, { 'x-nthpool-key': second.key }]) {
       for (const method of ['POST', 'GET']) {
@@ -104,7 +110,10 @@ describe('another method', () => {
         const { status, headers, text } = await door.call(method, `/pools/${path}`);
         expect(status).toBe(405);
         expect(headers.get('allow')).toBe('POST');
-        expect(JSON.parse(text)['error']).toBe('method_not_allowed');
+        expect(JSON.parse(text)).toEqual({
+          error: 'method_not_allowed',
+          message: 'This path takes POST.',
+        });
       }
       expect(first.inUse).toBe(0);
     },

@@ -81,8 +81,8 @@ describe('POST /pools', () => {
     ['queue.timeoutMs', { queue: { timeoutMs: 3_600_001 } }],
     ['queue.maxDepth', { queue: { maxDepth: 100_001 } }],
     ['queue.maxDepth', { queue: { maxDepth: -1 } }],
-    ['', { colour: 'red' }],
-    ['concurrency', { concurrency: { limits: 3 } }],
+    ['colour', { colour: 'red' }],
+    ['concurrency.limits', { concurrency: { limits: 3 } }],
     ['lease', { lease: null }],
   ])('refuses a bad %s', async (path, settings) => {
     const { status, json } = await door.admin('POST', '/pools', { name: 'b', ...settings });

@@ -8,6 +8,7 @@
 import { statSync } from 'node:fs';
 import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client';
 import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql';
+import { messageOf } from '../../log.ts';
 import { StoreError } from '../store.ts';
 import { Appender } from './appender.ts';
 
@@ -238,7 +239,7 @@ export function storeError(error: unknown): StoreError {
       return lostError();
     }
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return new StoreError('failed', `The database could not be read or written: ${message}.`, {
     cause: error,
   });
