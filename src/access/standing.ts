@@ -25,7 +25,7 @@ export function stillStands(
 ): boolean {
   if (keyId !== null && !keys.isValid(keyId, epochMs)) return false;
   if (access === before) return true;
-  if (keyId === null && access.key.required) return false;
+  if (keyId === null && access.key.required && !before.key.required) return false;
   if (PROOFS.some((name) => access[name] !== null && before[name] === null)) return false;
   const peer = address === null ? { kind: 'none', text: null } as const : known(address);
   return addressRule(access.ip)?.(peer).kind !== 'fail';
