@@ -113,13 +113,17 @@ export class History {
 
   /** Stores what is finished and not yet stored; what fails is stored by the next call. */
   async save(): Promise<void> {
-    const rows = [...this.#unsaved.values()];
-    if (rows.length === 0 || this.#scheduler.journal.isFailing) return;
-    this.#unsaved.clear();
+    const rows = new Map(this.#unsaved);
+    if (rows.size === 0 || this.#scheduler.journal.isFailing) return;
     try {
-      await this.#store.saveHistory(rows);
+      await this.#store.saveHistory([...rows.values()]);
     } catch (error) {
       log.warn('the history was not stored: {reason}', { reason: messageOf(error) });
+      return;
+    }
+    // A row that took another's place meanwhile is still to be stored.
+    for (const [name, row] of rows) {
+      if (this.#unsaved.get(name) === row) this.#unsaved.delete(name);
     }
   }
 
