@@ -9,6 +9,7 @@ import type { HistoryRow, Store } from '../store/store.ts';
 import { log, messageOf } from '../log.ts';
 import type { Timer } from './clock.ts';
 import type { Scheduler } from './scheduler.ts';
+import type { PoolTally } from './tally.ts';
 
 export const SPANS = {
   '5m': { stepMs: 5_000, cells: 60 },
@@ -35,10 +36,11 @@ interface Ring {
   readonly cells: Cell[];
 }
 
-interface Rings extends Readonly<Record<Span, Ring>> {
-  granted: number;
-  refused: number;
-}
+type Rings = Readonly<Record<Span, Ring>>;
+
+/** What a pool had answered in all when it was looked at last. */
+type Counts = Readonly<Pick<PoolTally, 'granted' | 'refused'>>;
+const NO_COUNTS: Counts = { granted: 0, refused: 0 };
 
 /** A chart's columns, oldest first; `limit` is null where nothing was noted. */
 export interface Series {
@@ -56,6 +58,8 @@ export class History {
   readonly #store: Pick<Store, 'readHistory' | 'saveHistory'>;
   readonly #scheduler: Scheduler;
   readonly #pools = new Map<string, Rings>();
+  /** Of every pool that there is, with rings or without: a count is a start once. */
+  readonly #counted = new Map<string, Counts>();
   readonly #unsaved = new Map<string, HistoryRow>();
   readonly #current = new Map<Span, number>();
   #samples = 0;
@@ -95,15 +99,14 @@ export class History {
     this.#finish(epochMs);
     for (const pool of pools.values()) {
       const { granted, refused } = tally.of(pool.name);
-      const known = this.#pools.get(pool.name);
+      const last = this.#counted.get(pool.name) ?? NO_COUNTS;
+      this.#counted.set(pool.name, { granted, refused });
       const { inUse, queue: { length: queued } } = pool;
-      const starts = granted - (known?.granted ?? 0);
-      const refusals = refused - (known?.refused ?? 0);
+      const starts = granted - last.granted;
+      const refusals = refused - last.refused;
       if (inUse + queued + starts + refusals === 0) continue;
-      const rings = known ?? this.#ringsOf(pool.name);
+      const rings = this.#ringsOf(pool.name);
       if (rings === undefined) continue;
-      rings.granted = granted;
-      rings.refused = refused;
       const cell: Cell = [inUse, pool.governor.limit, queued, starts, refusals];
       for (const span of NAMES) add(rings[span], Math.floor(epochMs / SPANS[span].stepMs), cell);
     }
@@ -174,6 +177,9 @@ export class History {
       const isOld = rings['24h'].steps.every((step) => step <= oldest);
       if (isOld || !this.#scheduler.pools.has(name)) this.#pools.delete(name);
     }
+    for (const name of this.#counted.keys()) {
+      if (!this.#scheduler.pools.has(name)) this.#counted.delete(name);
+    }
   }
 
   #keep(span: Span, step: number): void {
@@ -196,8 +202,6 @@ export class History {
       '5m': makeRing(SPANS['5m'].cells),
       '1h': makeRing(SPANS['1h'].cells),
       '24h': makeRing(SPANS['24h'].cells),
-      granted: 0,
-      refused: 0,
     };
     this.#pools.set(name, rings);
     return rings;

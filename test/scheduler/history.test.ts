@@ -10,6 +10,8 @@ import { settings } from '../support/pools.ts';
 import { Rig } from '../support/rig.ts';
 
 const STEP_MS: number = SPANS['5m'].stepMs;
+const DAY_MS = 86_400_000;
+const POOLS_MAX = 2_000;
 
 /** A store that keeps rows by their place, and fails when told. */
 class Rows {
@@ -62,6 +64,35 @@ describe('History.sample', () => {
     expect(starts()).toEqual([3, 2]);
     expect(starts('a', '24h')).toEqual([5]);
     expect(Math.max(...history.read('a', '5m').refused)).toBe(4);
+  });
+
+  it('shows no start of before when a pool was idle for a day', () => {
+    const { tally, step, starts } = charts();
+    tally.of('a').granted += 30;
+    step();
+    step(DAY_MS + 2 * SPANS['24h'].stepMs);
+    expect(starts()).toEqual([]);
+    expect(starts('a', '24h')).toEqual([]);
+    tally.of('a').granted += 1;
+    step();
+    expect(starts()).toEqual([1]);
+  });
+
+  it('shows no start of before when a pool gets room', () => {
+    const { rig, tally, step, starts } = charts();
+    for (let i = 0; i <= POOLS_MAX; i++) {
+      const name = `p${i}`;
+      rig.scheduler.turn((nowMs, bouncer) => bouncer.create(nowMs, name, { settings: settings() }));
+      tally.of(name).granted += 7;
+    }
+    step();
+    const last = `p${POOLS_MAX}`;
+    expect(starts('p0')).toEqual([7]);
+    expect(starts(last)).toEqual([]);
+    rig.scheduler.turn((nowMs, bouncer) => bouncer.remove(nowMs, 'p0'));
+    tally.of(last).granted += 1;
+    step();
+    expect(starts(last)).toEqual([1]);
   });
 
   it('begins anew with a pool that is made again under its name', () => {
