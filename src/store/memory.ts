@@ -6,6 +6,7 @@ import type { LogEntry } from './entry.ts';
 import {
   type Batch,
   type ChangeRow,
+  CHANGES_KEPT,
   type GovernorRow,
   type HistoryRow,
   isLogCursor,
@@ -32,7 +33,8 @@ export class MemoryStore implements Store {
   readonly #keys = new Map<string, Map<string, KeyRow>>();
   readonly #values = new Map<string, string>();
   readonly #governors = new Map<string, string>();
-  #changes: ChangeRow[] = [];
+  /** By pool, oldest first. */
+  readonly #changes = new Map<string, ChangeRow[]>();
   readonly #sessions = new Map<string, SessionRow>();
   readonly #history = new Map<string, HistoryRow>();
   readonly #leases = new Map<string, LeaseRow>();
@@ -87,7 +89,7 @@ export class MemoryStore implements Store {
     this.#pools.delete(name);
     this.#keys.delete(name);
     this.#governors.delete(name);
-    this.#changes = this.#changes.filter(({ pool }) => pool !== name);
+    this.#changes.delete(name);
     return Promise.resolve();
   }
 
@@ -116,13 +118,18 @@ export class MemoryStore implements Store {
 
   saveGovernors(rows: readonly GovernorRow[], changes: readonly ChangeRow[]): Promise<void> {
     for (const { pool, saved } of rows) this.#governors.set(pool, saved);
-    this.#changes.push(...changes);
+    for (const change of changes) {
+      const kept = this.#changes.get(change.pool) ?? [];
+      kept.push(change);
+      if (kept.length > CHANGES_KEPT) kept.shift();
+      this.#changes.set(change.pool, kept);
+    }
     return Promise.resolve();
   }
 
   readChanges(pool: string, limit: number): Promise<readonly ChangeRow[]> {
-    const changes = this.#changes.filter((change) => change.pool === pool);
-    return Promise.resolve(changes.reverse().slice(0, limit));
+    const kept = this.#changes.get(pool) ?? [];
+    return Promise.resolve(kept.toReversed().slice(0, limit));
   }
 
   saveSessions(rows: readonly SessionRow[]): Promise<void> {

@@ -147,6 +147,9 @@ export interface Retention {
   readonly since: number;
 }
 
+/** The changes of a pool's governor that are kept. */
+export const CHANGES_KEPT = 1000;
+
 export interface Store {
   /**
    * Brings the schema up to date, claims the database for this process and reads what survived.
@@ -173,7 +176,7 @@ export interface Store {
   removeKey(pool: string, id: string): Promise<void>;
   /** Notes when keys were last used: key id to epoch ms. */
   touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void>;
-  /** Keeps what governors learned and changed; of each pool the newest 1000 changes stay. */
+  /** Keeps what governors learned, and of each pool the newest {@link CHANGES_KEPT} changes. */
   saveGovernors(
     rows: readonly GovernorRow[],
     changes: readonly ChangeRow[],

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MemoryStore } from '../../src/store/memory.ts';
+import { CHANGES_KEPT } from '../../src/store/store.ts';
 import type { LogPage, Store } from '../../src/store/store.ts';
 import { STORE_SCHEMES, storeFor } from '../../src/store/stores.ts';
 import { batch, entry, folder, key, lease, libsqlAt, pool, T0 } from './samples.ts';
@@ -204,6 +205,21 @@ describe.each(makers)('%s store', (_, make) => {
     expect(await ids({ since: T0 + 2, until: T0 + 3 })).toEqual(['3', '2']);
     expect(await ids({ since: T0 + 3, outcome: 'granted' })).toEqual(['3']);
     expect(await ids({ cursor: 'no cursor' })).toEqual([]);
+  });
+
+  test('of each pool the newest changes of its governor stay', async () => {
+    const store = make()();
+    await store.open();
+    const change = (of: string, to: number) => {
+      return { pool: of, at: T0 + to, what: 'limit', from: 0, to, why: 'w', evidence: '' } as const;
+    };
+    const all = Array.from({ length: CHANGES_KEPT + 5 }, (_, to) => change('a', to));
+    await store.saveGovernors([], [change('b', 1), ...all.slice(0, 9)]);
+    await store.saveGovernors([], all.slice(9));
+    const kept = await store.readChanges('a', 2 * CHANGES_KEPT);
+    expect(kept).toEqual(all.slice(5).reverse());
+    expect(await store.readChanges('a', 2)).toEqual(all.slice(-2).reverse());
+    expect(await store.readChanges('b', 9)).toEqual([change('b', 1)]);
   });
 
   test('sessions and the rings of the history are kept, and overwritten in place', async () => {
