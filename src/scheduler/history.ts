@@ -104,7 +104,8 @@ export class History {
       const { inUse, queue: { length: queued } } = pool;
       const starts = granted - last.granted;
       const refusals = refused - last.refused;
-      if (inUse + queued + starts + refusals === 0) continue;
+      // A grant that was taken back is a start less and a refusal more.
+      if (inUse === 0 && queued === 0 && starts === 0 && refusals === 0) continue;
       const rings = this.#ringsOf(pool.name);
       if (rings === undefined) continue;
       const cell: Cell = [inUse, pool.governor.limit, queued, starts, refusals];
@@ -157,7 +158,7 @@ export class History {
       series.inUse.push(inUse);
       series.limit.push(limit === 0 ? null : limit);
       series.queued.push(queued);
-      series.granted.push(granted);
+      series.granted.push(Math.max(0, granted));
       series.refused.push(refused);
     }
     return series;

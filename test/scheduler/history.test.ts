@@ -66,6 +66,18 @@ describe('History.sample', () => {
     expect(Math.max(...history.read('a', '5m').refused)).toBe(4);
   });
 
+  it('counts a grant that was taken back as a refusal alone', () => {
+    const { tally, step, starts, history } = charts();
+    tally.of('a').granted += 3;
+    step();
+    tally.takeBack('a');
+    tally.of('a').refused += 1;
+    step();
+    expect(starts()).toEqual([3]);
+    expect(starts('a', '24h')).toEqual([2]);
+    expect(history.read('a', '24h').refused.at(-1)).toBe(1);
+  });
+
   it('shows no start of before when a pool was idle for a day', () => {
     const { tally, step, starts } = charts();
     tally.of('a').granted += 30;
