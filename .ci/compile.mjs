@@ -12,7 +12,8 @@ const output = join(root, 'dist', process.platform === 'win32' ? 'nthbouncer.exe
 const deno = process.env.DENO_BIN || join(root, 'node_modules', '.bin', 'deno');
 const tree = mkdtempSync(join(tmpdir(), 'nthbouncer-compile-'));
 
-// What src/http/assets.ts serves of packages.
+// What src/http/assets.ts serves of packages. RapiDoc stays a development package: the one file is
+// all that is served of it, and its 127 packages (160 MB) have no place beside the program.
 const ASSETS = [
   'node_modules/htmx.org/dist/htmx.min.js',
   'node_modules/uplot/dist/uPlot.iife.min.js',

@@ -187,17 +187,22 @@ async function assemble(
   };
 }
 
-/** Refuses who waits, lets what is under way end within the drain time, and makes all durable. */
+/** Of the drain time, what is kept for the last writes. */
+const WRITES_MS_MAX = 500;
+
+/** Refuses who waits, lets what is under way end, and makes all durable within the drain time. */
 async function stop(
   settings: ServeSettings,
   parts: { server: Server; housekeeping: Housekeeping; listeners: readonly Listener[] },
 ): Promise<void> {
   const { scheduler, store, deadlines, directory, governors } = parts.server;
+  const { drainMs } = settings;
+  const isLate = delay(drainMs - Math.min(WRITES_MS_MAX, drainMs / 4));
   scheduler.drain();
   parts.housekeeping.stop();
   await parts.server.desk.stop();
   const closed = Promise.all(parts.listeners.map((listener) => listener.close()));
-  await Promise.race([closed, delay(settings.drainMs), stopSignal()]);
+  await Promise.race([closed, isLate, stopSignal()]);
   deadlines.close();
   await directory.saveUses().catch(() => {});
   await governors.save().catch(() => {});

@@ -157,7 +157,7 @@ export class History {
       series.inUse.push(inUse);
       series.limit.push(limit === 0 ? null : limit);
       series.queued.push(queued);
-      series.granted.push(granted);
+      series.granted.push(Math.max(0, granted));
       series.refused.push(refused);
     }
     return series;

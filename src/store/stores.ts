@@ -19,8 +19,6 @@ const stores: Readonly<Record<string, (options: StoreOptions) => Store>> = {
   'memory:': () => new MemoryStore(),
 };
 
-export const STORE_SCHEMES: readonly string[] = Object.keys(stores);
-
 /** The store for the URL, not yet opened; null where no store knows the scheme. */
 export function storeFor(options: StoreOptions): Store | null {
   const [scheme = ''] = /^[a-z]+:/i.exec(options.url) ?? [];

@@ -116,6 +116,26 @@ describe('a stop', () => {
     agent.destroy();
   });
 
+  it('exits 0 within the drain time beside an answer that does not end', async () => {
+    const upstream = http.createServer((_, answer) => void answer.write('begun'));
+    await new Promise((done) => upstream.listen(0, '127.0.0.1', () => done(null)));
+    const { port } = upstream.address() as net.AddressInfo;
+    const server = await servers.start({ flags: ['--drain-ms', '2000'] });
+    const pool = await server.pool('up', { upstream: { url: `http://127.0.0.1:${port}` } });
+    const headers = { host: 'up.localhost', 'x-nthpool-key': pool.key };
+    const answer = await new Promise<http.IncomingMessage>((done, fail) => {
+      http.get(server.origin, { headers }, done).on('error', fail);
+    });
+    answer.on('error', () => {}).resume();
+    const startedMs = performance.now();
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+    const tookMs = performance.now() - startedMs;
+    expect(tookMs).toBeGreaterThan(1000);
+    expect(tookMs).toBeLessThan(2000);
+    upstream.closeAllConnections();
+    upstream.close();
+  });
+
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'by %s tells waiters 503 and keeps leases',
     async (name) => {

@@ -9,7 +9,7 @@ import { StoreError } from '../../src/store/store.ts';
 import { settings } from '../support/pools.ts';
 import { Rig } from '../support/rig.ts';
 
-const STEP_MS = SPANS['5m'].stepMs;
+const STEP_MS: number = SPANS['5m'].stepMs;
 const DAY_MS = 86_400_000;
 const POOLS_MAX = 2_000;
 
