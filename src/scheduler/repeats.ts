@@ -6,6 +6,7 @@
  */
 import { CEILINGS } from '../ceilings.ts';
 import type { Lease } from '../core/lease.ts';
+import { isHeld } from '../core/lease.ts';
 import type { Pool } from '../core/pool.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Refused, Verdict } from './verdict.ts';
@@ -69,9 +70,10 @@ export class Repeats {
     if (known?.kind === 'asked' && leave !== null) {
       return this.#share(pool, { ...request, repeatKey }, { verdict: known.verdict, leave });
     }
-    if (known?.kind === 'granted' && known.lease.isLive) {
+    const nowMs = this.#scheduler.clock.nowMs();
+    if (known?.kind === 'granted' && isHeld(known.lease, nowMs)) {
       const { lease, queuedMs } = known;
-      const gauge = pool.gauge(this.#scheduler.clock.nowMs());
+      const gauge = pool.gauge(nowMs);
       return Promise.resolve({ kind: 'granted', lease, gauge, queuedMs, hasWaited: queuedMs > 0 });
     }
     return this.#ask(pool, name, { ...request, repeatKey });

@@ -87,8 +87,9 @@ export class Scheduler {
       },
     });
     this.log = new AccessLog(this.journal, clock);
-    const { journal, log } = this;
-    this.#teller = new Teller({ clock, journal, log, giveBack: (lease) => this.#giveBack(lease) });
+    const { journal, log, pools } = this;
+    const giveBack = (lease: Lease) => this.#giveBack(lease);
+    this.#teller = new Teller({ clock, journal, log, pools, giveBack });
     this.#alarm = new Alarm(clock, () => this.turn(() => {}));
   }
 

@@ -26,6 +26,43 @@ const REFUSAL: LogEntry = {
   holder: null,
 };
 
+describe('a lease that ends while it is written down', () => {
+  it.each([
+    ['taken back', (rig: Rig) => {
+      const [lease] = [...rig.pool.leases.values()];
+      rig.release(lease!);
+    }],
+    ['lapsed', (rig: Rig) => rig.clock.stall(LONG.termMs)],
+  ])('is told to nobody: %s', async (_, end) => {
+    const rig = new Rig({ pool: settings({ ...LONG, limit: 1 }) });
+    rig.store.hold();
+    const told = rig.acquire();
+    await rig.clock.settle();
+    end(rig);
+    rig.store.letGo();
+    await rig.clock.settle();
+    const next = rig.acquire();
+    await rig.clock.settle();
+    expect([told, next].map(answer)).toEqual(['storage_unavailable', 'granted']);
+    await rig.clock.pass(250);
+    expect(rig.store.entries.map(({ outcome }) => outcome)).toEqual(['granted', 'granted']);
+  });
+
+  it('with its pool answers as if the pool had never been, were it made anew too', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.hold();
+    const told = rig.acquire();
+    await rig.clock.settle();
+    rig.scheduler.turn((nowMs, bouncer) => {
+      bouncer.remove(nowMs, 'a');
+      bouncer.create(nowMs, 'a', { settings: long });
+    });
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(answer(told)).toBe('unauthorized');
+  });
+});
+
 describe('a flush that fails', () => {
   it('answers storage_unavailable, releases its grants and logs none of them', async () => {
     const rig = new Rig({ pool: long });

@@ -62,7 +62,6 @@ export class Gates {
 export function checkDurable(disk: Disk, record: LeaseRecord): void {
   claim(disk.fence >= record.fence, 'a fence is durable before it is told', record);
   claim(disk.granted.has(record.attempt), 'a grant has its row in the log', record);
-  if (record.endedBy !== null) return;
   claim(disk.leases.has(record.slotId), 'a grant is told after its flush', record);
 }
 

@@ -278,14 +278,14 @@ export class Oracle {
   }
 
   #told(life: Life, record: LeaseRecord, lease: Lease): LeaseRecord {
-    claim(record.endedBy !== 'refusal', 'nobody is told a grant that was taken back', record);
+    const isOver = record.endedBy !== null || record.endMs <= this.#nowMs;
+    claim(!isOver, 'nobody is told a grant that is over', record);
     record.isAnswered = true;
     claim(this.ledger.twins(record, this.#nowMs).length === 0, 'a key has one slot', record);
     if (record.door === 'lock') {
       this.ledger.fenceAnswered = Math.max(this.ledger.fenceAnswered, record.fence);
       checkDurable(this.#disk, record);
-      const toldMs = lease.dueAtMs + life.scheduler.clock.shiftMs;
-      if (record.endedBy === null) this.#checkDeadline(record, toldMs);
+      this.#checkDeadline(record, lease.dueAtMs + life.scheduler.clock.shiftMs);
     }
     return record;
   }
