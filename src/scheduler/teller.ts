@@ -60,18 +60,23 @@ export class Teller {
     if (lease.door === 'proxy') return granted;
     const pool = this.#pools.get(lease.pool);
     const at = lease.grantedAtMs + this.#clock.shiftMs;
-    this.#log.grant(entryOf(granted, attempt, { pool: lease.pool, at }));
+    const row = entryOf(granted, attempt, { pool: lease.pool, at });
+    this.#log.write(row);
     const refused = { kind: 'refused', attempt: lease.attempt, gauge, queuedMs } as const;
     if (!await this.#journal.covers(lease)) {
-      this.#log.tally.takeBack(lease.pool);
       return this.refuse(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
     }
     const isGone = grant.hasWaited && await this.#hasHungUp(attempt.signal());
-    if (!isGone && isHeld(lease, this.#clock.nowMs())) return granted;
-    // Its row says that it was granted, as it was; there is one row an attempt.
+    if (!isGone && isHeld(lease, this.#clock.nowMs())) {
+      this.#log.tally.note(row);
+      return granted;
+    }
     if (lease.isLive) this.#giveBack(lease);
-    if (this.#pools.get(lease.pool) !== pool) return { ...refused, code: 'unauthorized' };
-    return { ...refused, code: isGone ? 'queue_timeout' : 'storage_unavailable' };
+    const hasPool = this.#pools.get(lease.pool) === pool;
+    const code = !hasPool ? 'unauthorized' : isGone ? 'queue_timeout' : 'storage_unavailable';
+    // Its row says that it was granted, as it was, and there is one an attempt: this only counts.
+    this.#log.tally.note({ ...row, outcome: isGone ? 'client_gone' : code });
+    return { ...refused, code };
   }
 
   /**

@@ -26,6 +26,48 @@ const REFUSAL: LogEntry = {
   holder: null,
 };
 
+describe('what is counted', () => {
+  /** Grants, refusals by outcome, and waits. */
+  function counts({ scheduler }: Rig) {
+    const { granted, refusals, waits } = scheduler.log.tally.of('a');
+    return [granted, Object.fromEntries(refusals), waits.count];
+  }
+
+  it('is a grant once it is told: no count goes down where its flush fails', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.hold();
+    rig.acquire();
+    await rig.clock.settle();
+    expect(counts(rig)).toEqual([0, {}, 0]);
+    rig.store.trouble = 'failed';
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(counts(rig)).toEqual([0, { storage_unavailable: 1 }, 1]);
+    rig.store.trouble = null;
+    await rig.clock.pass(500);
+    await rig.hold();
+    expect(counts(rig)).toEqual([1, { storage_unavailable: 1 }, 2]);
+  });
+
+  it('is no grant where its lease ended, or its caller was gone, before it was told', async () => {
+    const rig = new Rig({ pool: settings({ ...LONG, limit: 1 }) });
+    const held = await rig.hold();
+    const waiter = rig.acquire({ waitMs: 500 });
+    rig.release(held);
+    await rig.clock.settle();
+    waiter.caller.abort();
+    await rig.clock.pass(0);
+    expect(counts(rig)).toEqual([1, { client_gone: 1 }, 2]);
+    rig.store.hold();
+    rig.acquire();
+    await rig.clock.settle();
+    rig.clock.stall(LONG.termMs);
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(counts(rig)).toEqual([1, { client_gone: 1, storage_unavailable: 1 }, 3]);
+  });
+});
+
 describe('a lease that ends while it is written down', () => {
   it.each([
     ['taken back', (rig: Rig) => {
