@@ -36,6 +36,7 @@ export interface Lease {
 }
 
 export type Door = 'lock' | 'proxy';
+export const DOORS: readonly Door[] = ['lock', 'proxy'];
 
 /** Whether it is held at `nowMs`, also where its deadline has passed and no turn came since. */
 export function isHeld(lease: Lease, nowMs: number): boolean {

@@ -2,6 +2,7 @@
  * The promises that can be judged at one instant, without knowing what was before: who stands in
  * line and why, and what holders believe to hold.
  */
+import type { Lease } from '../../src/core/lease.ts';
 import type { Pool } from '../../src/core/pool.ts';
 import type { Call } from './calls.ts';
 import type { Disk } from './disk.ts';
@@ -56,6 +57,14 @@ export class Gates {
     this.#openSinceMs.set(pool, nowMs >= sinceMs + LATE_MS_MAX ? -Infinity : sinceMs);
     return nowMs >= sinceMs + LATE_MS_MAX;
   }
+}
+
+/** Nobody is admitted by a drain, nor through the lock door by a store that fails. */
+export function checkFresh({ scheduler }: Life, leases: readonly Lease[]): void {
+  const isLocked = leases.some(({ door }) => door === 'lock');
+  const { isFailing } = scheduler.journal;
+  claim(!isLocked || !isFailing, 'nobody is admitted while the store fails');
+  claim(leases.length === 0 || !scheduler.isDraining, 'nobody is admitted in a drain', leases);
 }
 
 /** What a caller is about to be told of is on the disk, all of it. */

@@ -173,6 +173,14 @@ export const FAULTS: readonly Fault[] = [
     }],
   },
   {
+    name: 'a drain that lets proxied callers in',
+    edits: [{
+      file: 'src/scheduler/scheduler.ts',
+      find: 'this.#bouncer.freeze(DOORS);',
+      replace: 'this.#bouncer.freeze(DOORS.slice(0, 1));',
+    }],
+  },
+  {
     name: 'a failed flush keeps its grants',
     edits: [{
       file: 'src/scheduler/scheduler.ts',
