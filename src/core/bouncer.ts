@@ -10,7 +10,7 @@ import { assert } from './assert.ts';
 import { CEILINGS } from '../ceilings.ts';
 import { makeGovernor } from './governor/governors.ts';
 import type { Saved } from './governor/governor.ts';
-import type { Lease } from './lease.ts';
+import type { Door, Lease } from './lease.ts';
 import { renewedDeadlineMs } from './lease.ts';
 import type { Effects, MovesOptions } from './moves.ts';
 import { Moves } from './moves.ts';
@@ -151,13 +151,13 @@ export class Bouncer {
     this.#moves.admit(pool, nowMs);
   }
 
-  /** Admits no lock caller until thawed: grants could not be made durable. All else goes on. */
-  freeze(): void {
-    this.#moves.isFrozen = true;
+  /** Admits nobody through these doors until all are thawed. All else goes on. */
+  freeze(doors: readonly Door[]): void {
+    for (const door of doors) this.#moves.frozen.add(door);
   }
 
   thaw(nowMs: number): void {
-    this.#moves.isFrozen = false;
+    this.#moves.frozen.clear();
     for (const pool of this.#pools.values()) this.#moves.admit(pool, nowMs);
   }
 

@@ -36,6 +36,12 @@ export interface Lease {
 }
 
 export type Door = 'lock' | 'proxy';
+export const DOORS: readonly Door[] = ['lock', 'proxy'];
+
+/** Whether it is held at `nowMs`, also where its deadline has passed and no turn came since. */
+export function isHeld(lease: Lease, nowMs: number): boolean {
+  return lease.isLive && lease.dueAtMs > nowMs;
+}
 
 /** The deadline that a renewal at `nowMs` gives: never past the request deadline, never earlier. */
 export function renewedDeadlineMs(lease: Lease, nowMs: number): number {

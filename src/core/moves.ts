@@ -8,7 +8,7 @@ import type { Ask, Gauge } from './ask.ts';
 import { isHopeless } from './admission.ts';
 import { assert } from './assert.ts';
 import { Due } from './due.ts';
-import type { Lease } from './lease.ts';
+import type { Door, Lease } from './lease.ts';
 import type { Outcome } from './outcome.ts';
 import type { Pool } from './pool.ts';
 import type { Waiter } from './queue.ts';
@@ -41,8 +41,8 @@ export class Moves {
   readonly due = new Due<Lease | Waiter | Pool>();
   readonly #options: MovesOptions;
   #waiting = 0;
-  /** While frozen no lock caller is admitted from a queue; all else goes on. */
-  isFrozen = false;
+  /** From a queue nobody is admitted through a door that is frozen; all else goes on. */
+  readonly frozen = new Set<Door>();
 
   constructor(options: MovesOptions) {
     this.#options = options;
@@ -145,7 +145,7 @@ export class Moves {
   /** Serves the queue from its head until a gate or the limit stops it. */
   admit(pool: Pool, nowMs: number): void {
     for (let head = pool.queue.head; head !== null; head = pool.queue.head) {
-      if (this.isFrozen && head.ask.door === 'lock') break;
+      if (this.frozen.has(head.ask.door)) break;
       if (pool.opening(nowMs, head.ask.tokens, 0).kind === 'shut') break;
       if (!pool.fits(head.ask.slots)) break;
       this.leave(pool, head);

@@ -34,7 +34,7 @@ export class AccessLog {
 
   grant(entry: LogEntry): void {
     this.tally.note(entry);
-    this.#write(entry);
+    this.write(entry);
   }
 
   refuse(entry: LogEntry): void {
@@ -48,7 +48,7 @@ export class AccessLog {
     }
     if (second.rows < ROWS_PER_SECOND) {
       second.rows++;
-      this.#write(entry);
+      this.write(entry);
     } else {
       second.last = entry;
       second.count++;
@@ -64,7 +64,7 @@ export class AccessLog {
     for (const { last, count } of seconds.values()) {
       if (last === null) continue;
       const { proxied: _, ...common } = last;
-      this.#write({
+      this.write({
         ...common,
         keyId: null,
         address: null,
@@ -75,7 +75,8 @@ export class AccessLog {
     }
   }
 
-  #write(entry: LogEntry): void {
+  /** Writes a row that is counted only once it is told. */
+  write(entry: LogEntry): void {
     this.#journal.log(entry);
     this.heard(entry);
   }

@@ -6,6 +6,7 @@
  */
 import { CEILINGS } from '../ceilings.ts';
 import type { Lease } from '../core/lease.ts';
+import { isHeld } from '../core/lease.ts';
 import type { Pool } from '../core/pool.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Refused, Verdict } from './verdict.ts';
@@ -58,23 +59,22 @@ export class Repeats {
     return this.#known.size;
   }
 
-  acquire(pool: Pool, request: Request, repeatKey: string): Promise<Verdict> {
+  acquire(pool: Pool, wanted: Request, repeatKey: string): Promise<Verdict> {
+    const request = { ...wanted, repeatKey };
     const name = nameOf(pool, request.keyId, repeatKey);
     const known = this.#known.get(name);
-    if (known?.kind === 'asked' && request.waitMs === 0) {
-      const place = this.#placeOf(pool, { ...request, repeatKey });
+    const nowMs = this.#scheduler.clock.nowMs();
+    if (known?.kind === 'asked') {
+      const place = request.waitMs === 0 ? this.#placeOf(pool, request) : null;
       if (place !== null) return Promise.resolve(place);
-    }
-    const leave = known?.kind === 'asked' ? known.callers.join(request.signal()) : null;
-    if (known?.kind === 'asked' && leave !== null) {
-      return this.#share(pool, { ...request, repeatKey }, { verdict: known.verdict, leave });
-    }
-    if (known?.kind === 'granted' && known.lease.isLive) {
+      const leave = known.callers.join(request.signal());
+      if (leave !== null) return this.#share(pool, request, { verdict: known.verdict, leave });
+    } else if (known !== undefined && isHeld(known.lease, nowMs)) {
       const { lease, queuedMs } = known;
-      const gauge = pool.gauge(this.#scheduler.clock.nowMs());
+      const gauge = pool.gauge(nowMs);
       return Promise.resolve({ kind: 'granted', lease, gauge, queuedMs, hasWaited: queuedMs > 0 });
     }
-    return this.#ask(pool, name, { ...request, repeatKey });
+    return this.#ask(pool, name, request);
   }
 
   /** Waits with the first one, but no longer than the repeat itself asked to. */

@@ -7,6 +7,7 @@ import { Bouncer } from '../core/bouncer.ts';
 import type { Renewal } from '../core/bouncer.ts';
 import type { Settlement } from '../core/moves.ts';
 import type { Door, Lease } from '../core/lease.ts';
+import { DOORS } from '../core/lease.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Pool } from '../core/pool.ts';
 import type { Waiter } from '../core/queue.ts';
@@ -87,8 +88,9 @@ export class Scheduler {
       },
     });
     this.log = new AccessLog(this.journal, clock);
-    const { journal, log } = this;
-    this.#teller = new Teller({ clock, journal, log, giveBack: (lease) => this.#giveBack(lease) });
+    const { journal, log, pools } = this;
+    const giveBack = (lease: Lease) => this.#giveBack(lease);
+    this.#teller = new Teller({ clock, journal, log, pools, giveBack });
     this.#alarm = new Alarm(clock, () => this.turn(() => {}));
   }
 
@@ -164,7 +166,7 @@ export class Scheduler {
   /** Grants nothing from now on, and refuses all who wait. Renew and release go on. */
   drain(): void {
     this.#isDraining = true;
-    this.#bouncer.freeze();
+    this.#bouncer.freeze(DOORS);
     this.dismiss('shutting_down', () => true);
     this.#empties.close();
   }
@@ -258,7 +260,8 @@ export class Scheduler {
   }
 
   #failing(untold: readonly Lease[], error: unknown): void {
-    this.#bouncer.freeze();
+    // Their grants could not be made durable; proxied ones need not be.
+    this.#bouncer.freeze(['lock']);
     for (const lease of untold) this.#giveBack(lease);
     this.#events.storeFailing(error);
   }

@@ -1,7 +1,7 @@
 /**
- * What was answered so far, counted by pool and outcome as the attempts go into the access log. It
- * knows pools that exist and codes of the error table alone, so it cannot grow with what callers
- * make up; a pool that is gone is forgotten.
+ * What was answered so far, counted by pool and outcome as the attempts are told, each once: no
+ * count ever goes down. It knows pools that exist and codes of the error table alone, so it cannot
+ * grow with what callers make up; a pool that is gone is forgotten.
  */
 import type { LogEntry } from '../store/entry.ts';
 import { Histogram } from './histogram.ts';
@@ -51,11 +51,6 @@ export class Tally {
     }
     tally.refused++;
     tally.refusals.set(outcome, (tally.refusals.get(outcome) ?? 0) + 1);
-  }
-
-  /** Takes back a grant that could not be made durable; its refusal is noted by itself. */
-  takeBack(pool: string): void {
-    this.of(pool).granted--;
   }
 
   /** Forgets all pools but these. */

@@ -1,10 +1,13 @@
 /**
  * Turns what the core answered into what a caller is told: each attempt gets its row in the access
- * log, and a grant is told only when its lease and its row are durable, and to somebody.
+ * log, and a grant is told only when its lease and its row are durable, while it lives, and to
+ * somebody.
  */
 import { epochMsOf, pause } from './clock.ts';
 import type { Gauge } from '../core/ask.ts';
 import type { Lease } from '../core/lease.ts';
+import { isHeld } from '../core/lease.ts';
+import type { Pool } from '../core/pool.ts';
 import type { AccessLog } from './access_log.ts';
 import type { Clock } from './clock.ts';
 import type { Journal } from './journal.ts';
@@ -24,6 +27,7 @@ export interface TellerParts {
   readonly clock: Clock;
   readonly journal: Journal;
   readonly log: AccessLog;
+  readonly pools: ReadonlyMap<string, Pool>;
   /** Ends a lease that nobody was told of. */
   readonly giveBack: (lease: Lease) => void;
 }
@@ -35,12 +39,14 @@ export class Teller {
   readonly #clock: Clock;
   readonly #journal: Journal;
   readonly #log: AccessLog;
+  readonly #pools: ReadonlyMap<string, Pool>;
   readonly #giveBack: (lease: Lease) => void;
 
-  constructor({ clock, journal, log, giveBack }: TellerParts) {
+  constructor({ clock, journal, log, pools, giveBack }: TellerParts) {
     this.#clock = clock;
     this.#journal = journal;
     this.#log = log;
+    this.#pools = pools;
     this.#giveBack = giveBack;
   }
 
@@ -52,17 +58,25 @@ export class Teller {
     const { lease, gauge, queuedMs } = grant;
     const granted: Verdict = { kind: 'granted', ...grant };
     if (lease.door === 'proxy') return granted;
+    const pool = this.#pools.get(lease.pool);
     const at = lease.grantedAtMs + this.#clock.shiftMs;
-    this.#log.grant(entryOf(granted, attempt, { pool: lease.pool, at }));
+    const row = entryOf(granted, attempt, { pool: lease.pool, at });
+    this.#log.write(row);
     const refused = { kind: 'refused', attempt: lease.attempt, gauge, queuedMs } as const;
     if (!await this.#journal.covers(lease)) {
-      this.#log.tally.takeBack(lease.pool);
       return this.refuse(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
     }
-    if (!grant.hasWaited || !await this.#hasHungUp(attempt.signal())) return granted;
-    // Its row says that it was granted, as it was; there is one row an attempt.
-    this.#giveBack(lease);
-    return { ...refused, code: 'queue_timeout' };
+    const isGone = grant.hasWaited && await this.#hasHungUp(attempt.signal());
+    if (!isGone && isHeld(lease, this.#clock.nowMs())) {
+      this.#log.tally.note(row);
+      return granted;
+    }
+    if (lease.isLive) this.#giveBack(lease);
+    const hasPool = this.#pools.get(lease.pool) === pool;
+    const code = !hasPool ? 'unauthorized' : isGone ? 'queue_timeout' : 'storage_unavailable';
+    // Its row says that it was granted, as it was, and there is one an attempt: this only counts.
+    this.#log.tally.note({ ...row, outcome: isGone ? 'client_gone' : code });
+    return { ...refused, code };
   }
 
   /**

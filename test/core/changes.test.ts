@@ -86,7 +86,7 @@ describe('freeze and thaw', () => {
     const bench = new Bench();
     const held = [bench.hold(), bench.hold()];
     const line = [bench.wait(), bench.wait(), bench.wait()];
-    bench.bouncer.freeze();
+    bench.bouncer.freeze(['lock']);
     for (const lease of held) bench.release(lease);
     bench.configure(settings({ limit: 4 }));
     expect(bench.settled.size).toBe(0);

@@ -26,6 +26,85 @@ const REFUSAL: LogEntry = {
   holder: null,
 };
 
+describe('what is counted', () => {
+  /** Grants, refusals by outcome, and waits. */
+  function counts({ scheduler }: Rig) {
+    const { granted, refusals, waits } = scheduler.log.tally.of('a');
+    return [granted, Object.fromEntries(refusals), waits.count];
+  }
+
+  it('is a grant once it is told: no count goes down where its flush fails', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.hold();
+    rig.acquire();
+    await rig.clock.settle();
+    expect(counts(rig)).toEqual([0, {}, 0]);
+    rig.store.trouble = 'failed';
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(counts(rig)).toEqual([0, { storage_unavailable: 1 }, 1]);
+    rig.store.trouble = null;
+    await rig.clock.pass(500);
+    await rig.hold();
+    expect(counts(rig)).toEqual([1, { storage_unavailable: 1 }, 2]);
+  });
+
+  it('is no grant where its lease ended, or its caller was gone, before it was told', async () => {
+    const rig = new Rig({ pool: settings({ ...LONG, limit: 1 }) });
+    const held = await rig.hold();
+    const waiter = rig.acquire({ waitMs: 500 });
+    rig.release(held);
+    await rig.clock.settle();
+    waiter.caller.abort();
+    await rig.clock.pass(0);
+    expect(counts(rig)).toEqual([1, { client_gone: 1 }, 2]);
+    rig.store.hold();
+    rig.acquire();
+    await rig.clock.settle();
+    rig.clock.stall(LONG.termMs);
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(counts(rig)).toEqual([1, { client_gone: 1, storage_unavailable: 1 }, 3]);
+  });
+});
+
+describe('a lease that ends while it is written down', () => {
+  it.each([
+    ['taken back', (rig: Rig) => {
+      const [lease] = [...rig.pool.leases.values()];
+      rig.release(lease!);
+    }],
+    ['lapsed', (rig: Rig) => rig.clock.stall(LONG.termMs)],
+  ])('is told to nobody: %s', async (_, end) => {
+    const rig = new Rig({ pool: settings({ ...LONG, limit: 1 }) });
+    rig.store.hold();
+    const told = rig.acquire();
+    await rig.clock.settle();
+    end(rig);
+    rig.store.letGo();
+    await rig.clock.settle();
+    const next = rig.acquire();
+    await rig.clock.settle();
+    expect([told, next].map(answer)).toEqual(['storage_unavailable', 'granted']);
+    await rig.clock.pass(250);
+    expect(rig.store.entries.map(({ outcome }) => outcome)).toEqual(['granted', 'granted']);
+  });
+
+  it('with its pool answers as if the pool had never been, were it made anew too', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.hold();
+    const told = rig.acquire();
+    await rig.clock.settle();
+    rig.scheduler.turn((nowMs, bouncer) => {
+      bouncer.remove(nowMs, 'a');
+      bouncer.create(nowMs, 'a', { settings: long });
+    });
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(answer(told)).toBe('unauthorized');
+  });
+});
+
 describe('a flush that fails', () => {
   it('answers storage_unavailable, releases its grants and logs none of them', async () => {
     const rig = new Rig({ pool: long });

@@ -175,6 +175,17 @@ describe('drain', () => {
     expect([...rig.store.leases.keys()]).toEqual([kept.slotId]);
   });
 
+  it('admits no proxied caller in the place of a wide lock caller that it refuses', async () => {
+    const rig = new Rig();
+    await rig.hold();
+    const wide = rig.acquire({ waitMs: 500, slots: 2 });
+    const proxied = rig.acquire({ waitMs: 500, door: 'proxy' });
+    rig.scheduler.drain();
+    await rig.clock.pass(0);
+    expect([wide, proxied].map(answer)).toEqual(['shutting_down', 'shutting_down']);
+    expect(rig.pool.inUse).toBe(1);
+  });
+
   it('admits nobody when the store recovers', async () => {
     const rig = new Rig();
     rig.store.trouble = 'failed';

@@ -2,6 +2,7 @@
  * The promises that can be judged at one instant, without knowing what was before: who stands in
  * line and why, and what holders believe to hold.
  */
+import type { Lease } from '../../src/core/lease.ts';
 import type { Pool } from '../../src/core/pool.ts';
 import type { Call } from './calls.ts';
 import type { Disk } from './disk.ts';
@@ -58,11 +59,18 @@ export class Gates {
   }
 }
 
+/** Nobody is admitted by a drain, nor through the lock door by a store that fails. */
+export function checkFresh({ scheduler }: Life, leases: readonly Lease[]): void {
+  const isLocked = leases.some(({ door }) => door === 'lock');
+  const { isFailing } = scheduler.journal;
+  claim(!isLocked || !isFailing, 'nobody is admitted while the store fails');
+  claim(leases.length === 0 || !scheduler.isDraining, 'nobody is admitted in a drain', leases);
+}
+
 /** What a caller is about to be told of is on the disk, all of it. */
 export function checkDurable(disk: Disk, record: LeaseRecord): void {
   claim(disk.fence >= record.fence, 'a fence is durable before it is told', record);
   claim(disk.granted.has(record.attempt), 'a grant has its row in the log', record);
-  if (record.endedBy !== null) return;
   claim(disk.leases.has(record.slotId), 'a grant is told after its flush', record);
 }
 

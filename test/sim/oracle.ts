@@ -8,7 +8,8 @@ import type { Pool } from '../../src/core/pool.ts';
 import type { Granted } from '../../src/scheduler/verdict.ts';
 import type { Call } from './calls.ts';
 import { Calls } from './calls.ts';
-import { checkBelief, checkDurable, checkLine, checkWaits, Gates, LATE_MS_MAX } from './checks.ts';
+import { checkBelief, checkDurable, checkFresh, checkLine, checkWaits } from './checks.ts';
+import { Gates, LATE_MS_MAX } from './checks.ts';
 import type { Disk } from './disk.ts';
 import type { LeaseRecord } from './ledger.ts';
 import { Ledger } from './ledger.ts';
@@ -178,9 +179,7 @@ export class Oracle {
     }
     fresh.sort((a, b) => a.lease.fence - b.lease.fence);
     for (const { lease, seen } of fresh) this.#granted(lease, seen);
-    if (fresh.some(({ lease }) => lease.door === 'lock')) {
-      claim(!life.scheduler.journal.isFailing, 'nobody is admitted while the store fails');
-    }
+    checkFresh(life, fresh.map(({ lease }) => lease));
   }
 
   #granted(lease: Lease, seen: Seen): void {
@@ -278,14 +277,14 @@ export class Oracle {
   }
 
   #told(life: Life, record: LeaseRecord, lease: Lease): LeaseRecord {
-    claim(record.endedBy !== 'refusal', 'nobody is told a grant that was taken back', record);
+    const isOver = record.endedBy !== null || record.endMs <= this.#nowMs;
+    claim(!isOver, 'nobody is told a grant that is over', record);
     record.isAnswered = true;
     claim(this.ledger.twins(record, this.#nowMs).length === 0, 'a key has one slot', record);
     if (record.door === 'lock') {
       this.ledger.fenceAnswered = Math.max(this.ledger.fenceAnswered, record.fence);
       checkDurable(this.#disk, record);
-      const toldMs = lease.dueAtMs + life.scheduler.clock.shiftMs;
-      if (record.endedBy === null) this.#checkDeadline(record, toldMs);
+      this.#checkDeadline(record, lease.dueAtMs + life.scheduler.clock.shiftMs);
     }
     return record;
   }

@@ -31,7 +31,7 @@ const STEPS: readonly Step[] = [
   { weight: 2, take: (world) => release(world) },
   { weight: 1, take: takeBack },
   { weight: 1.2, take: crash },
-  { weight: 0.3, take: (world) => void world.stop(world.random.whole(0, 3000)) },
+  { weight: 1, take: (world) => void world.stop(world.random.whole(0, 3000)) },
   { weight: 0.6, take: (world) => world.weather.goDown(world.random.whole(50, 4000)) },
   { weight: 0.8, take: (world) => world.weather.goBusy(world.random.whole(5, 1500)) },
   { weight: 1.2, take: (world) => world.weather.goSlow(world.random.whole(50, 3000)) },
@@ -84,7 +84,7 @@ function acquire(world: World): void {
   const waitMs = random.chance(0.35) ? 0 : random.whole(1, 3500);
   const slots = random.chance(0.7) ? 1 : random.whole(2, 4);
   const name = pool(world);
-  const door = random.chance(0.1) ? 'proxy' : 'lock';
+  const door = random.chance(0.2) ? 'proxy' : 'lock';
   const hasKey = door === 'lock' && random.chance(0.4);
   const key = hasKey ? { repeatKey: world.makeKey(name) } : {};
   if (world.acquire(name, { waitMs, slots, door, ...key }) === null) return;

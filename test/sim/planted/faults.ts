@@ -43,10 +43,17 @@ export const FAULTS: readonly Fault[] = [
     name: 'a grant is told before it is known whether it stays',
     edits: [{
       file: TELLER,
-      find: '|| !await this.#hasHungUp(attempt.signal())) return granted;\n',
-      replace: ') return granted;\n' +
-        '    void this.#hasHungUp(attempt.signal()).then((is) => is && this.#giveBack(lease));\n' +
-        '    if (lease.isLive) return granted;\n',
+      find: 'const isGone = grant.hasWaited && await this.#hasHungUp(attempt.signal());',
+      replace: 'const isGone = false;\n' +
+        'void this.#hasHungUp(attempt.signal()).then((is) => is && this.#giveBack(lease));',
+    }],
+  },
+  {
+    name: 'a lease that ended while it was written down is told',
+    edits: [{
+      file: TELLER,
+      find: '!isGone && isHeld(lease, this.#clock.nowMs())',
+      replace: '!isGone',
     }],
   },
   {
@@ -163,6 +170,14 @@ export const FAULTS: readonly Fault[] = [
       file: BOUNCER,
       find: 'for (const pool of this.#pools.values()) this.#moves.admit(pool, nowMs);',
       replace: 'void nowMs;',
+    }],
+  },
+  {
+    name: 'a drain that lets proxied callers in',
+    edits: [{
+      file: 'src/scheduler/scheduler.ts',
+      find: 'this.#bouncer.freeze(DOORS);',
+      replace: 'this.#bouncer.freeze(DOORS.slice(0, 1));',
     }],
   },
   {
