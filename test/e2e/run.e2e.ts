@@ -1,4 +1,5 @@
 /** `nthbouncer run` with real processes: what it does for its command, and what it survives. */
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -140,6 +141,18 @@ describe('run', () => {
     expect(help).toContain('nthbouncer run POOL [options] -- COMMAND');
     expect(await start(['run', 'default', '--wait', '1s'], env).finished)
       .toMatchObject({ code: 2, err: expect.stringContaining('a command is wanted after --') });
+  });
+
+  it('runs from source by npm, with the permissions that it needs', async () => {
+    const words = ['run', 'p', '--wait', '30s', '--', 'sh', '-c', 'echo "$1"; exit 3', 'sh', '--x'];
+    const child = spawn('npm', ['run', '-s', 'nthbouncer', '--', ...words], {
+      env: { ...process.env, NTHBOUNCER_URL: server.url, NTHBOUNCER_KEY: key },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let out = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => out += chunk);
+    expect(await new Promise((done) => child.once('close', done))).toBe(3);
+    expect(out).toBe('--x\n');
   });
 
   it('survives a restart of the server, and a term gone by', async () => {
