@@ -1,7 +1,8 @@
 /**
  * What the documents say is what the program does: settings, errors and defaults are compared.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '../src/cli/pool_file.ts';
 import { SETTINGS } from '../src/config.ts';
@@ -29,6 +30,33 @@ describe('README', () => {
   it('shows a pool whose every field is its default', () => {
     const json = readme.split('<!-- pool -->')[1]?.match(/```json\n([\s\S]*?)```/)?.[1] ?? '';
     expect(PoolSpec.parse({ name: 'prod-acme' })).toEqual(JSON.parse(json));
+  });
+});
+
+describe('every document', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const docs = readdirSync('docs').map((name) => `docs/${name}`);
+
+  it.each(['README.md', 'SECURITY.md', ...docs])('%s names scripts and files that are', (path) => {
+    const text = readFileSync(path, 'utf8');
+    for (const [, name = ''] of text.matchAll(/\bnpm run (?:-s )?([a-z][a-z0-9:]*)/g)) {
+      expect(Object.keys(scripts)).toContain(name);
+    }
+    for (const [, link = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+      expect(existsSync(join(dirname(path), link)), link).toBe(true);
+    }
+  });
+
+  it.each(['README.md', ...docs])('%s defines what its shell blocks use', (path) => {
+    const text = readFileSync(path, 'utf8');
+    const shell = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1]).join('\n');
+    for (const name of ['ADMIN', 'API', 'KEY', 'LOCK', 'SLOT', 'URL', 'BODY']) {
+      const used = shell.search(new RegExp(`\\$${name}\\b`));
+      const defined = shell.search(new RegExp(`^${name}=`, 'm'));
+      const isOfReadme = path !== 'README.md' && text.includes(`\`$${name}\``);
+      if (used >= 0 && !isOfReadme) expect(defined, name).not.toBe(-1);
+      if (used >= 0 && !isOfReadme) expect(defined, name).toBeLessThan(used);
+    }
   });
 });
 

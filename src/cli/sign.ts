@@ -10,6 +10,8 @@ import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
 
 const VARIABLE = 'NTHBOUNCER_HMAC_SECRET';
+/** A signature for another pool than the path's can never pass. */
+const LOCK_PATH = /^\/pools\/([^/?#]+)\/lock\//;
 
 interface SignOptions {
   readonly pool: string;
@@ -45,11 +47,16 @@ async function sign(target: string, options: SignOptions): Promise<string[]> {
   if (body !== undefined && bodyFile !== undefined) {
     throw new Stop(EXIT.usage, 'sign: --body and --body-file exclude each other');
   }
+  const path = target.replace(/^https?:\/\/[^/?#]+/i, '');
+  const [, named = pool] = door === 'lock' ? LOCK_PATH.exec(path) ?? [] : [];
+  if (named !== pool) {
+    throw new Stop(EXIT.usage, `sign: --pool is ${pool}, and ${target} is of the pool ${named}`);
+  }
   const headers = signedHeaders(await secretOf(options), {
     pool,
     door,
     method: method.toUpperCase(),
-    target: target.replace(/^https?:\/\/[^/?#]+/i, ''),
+    target: path,
     timestamp: String(new SystemClock().nowMs()),
     nonce: crypto.randomUUID(),
     body: bodyFile === undefined ? new TextEncoder().encode(body) : await read(bodyFile),

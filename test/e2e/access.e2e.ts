@@ -171,6 +171,10 @@ test('sign prints headers that pass, and takes the secret from no flag', async (
   expect(answer.status).toBe(200);
   expect((await run(args, { NTHBOUNCER_HMAC_SECRET: '' })).code).toBe(2);
   expect((await run([...args, '--secret', HMAC])).code).toBe(2);
+  args[2] = 'q';
+  const other = await run(args, { NTHBOUNCER_HMAC_SECRET: HMAC });
+  expect(other.code).toBe(2);
+  expect(other.out).toMatch(/^nthbouncer: sign: --pool is q, and http.* is of the pool p\n$/);
 }, TIMEOUT);
 
 test('a pool without a key on a listener beyond loopback is warned about', async () => {

@@ -1,4 +1,5 @@
 /** `nthbouncer run` with real processes: what it does for its command, and what it survives. */
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -125,9 +126,6 @@ describe('run', () => {
       const { finished } = start(line.split(' '), env, { cwd: server.folder });
       expect(await finished, line).toMatchObject({ code: 0, out: 'called \n', err: '' });
     }
-    const words = ['run', 'default', '--wait=1s', '--slots', '1', './call.sh', '--wait', '-x'];
-    const { out } = await start(words, env, { cwd: server.folder }).finished;
-    expect(out).toBe('called --wait -x\n');
     for (const option of ['--wiat', '-w']) {
       const { finished } = start(['run', 'default', option, '3s', '--', './call.sh'], env);
       expect(await finished).toMatchObject({
@@ -139,7 +137,22 @@ describe('run', () => {
     const { out: help } = await start(['run', 'default', '--help'], env).finished;
     expect(help).toContain('nthbouncer run POOL [options] -- COMMAND');
     expect(await start(['run', 'default', '--wait', '1s'], env).finished)
-      .toMatchObject({ code: 2, err: expect.stringContaining('a command is wanted after --') });
+      .toMatchObject({
+        code: 2,
+        err: expect.stringContaining("missing required argument 'command'"),
+      });
+  });
+
+  it('runs from source by npm, with the permissions that it needs', async () => {
+    const words = ['run', 'p', '--wait', '30s', '--', 'sh', '-c', 'echo "$1"; exit 3', 'sh', '--x'];
+    const child = spawn('npm', ['run', '-s', 'nthbouncer', '--', ...words], {
+      env: { ...process.env, NTHBOUNCER_URL: server.url, NTHBOUNCER_KEY: key },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let out = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => out += chunk);
+    expect(await new Promise((done) => child.once('close', done))).toBe(3);
+    expect(out).toBe('--x\n');
   });
 
   it('survives a restart of the server, and a term gone by', async () => {

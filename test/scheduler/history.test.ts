@@ -42,7 +42,7 @@ function charts() {
   const store = new Rows();
   const history = new History(store, rig.scheduler);
   const { tally } = rig.scheduler.log;
-  const step = (ms = STEP_MS) => {
+  const step = (ms: number = STEP_MS) => {
     rig.clock.stall(ms);
     history.sample();
   };
