@@ -6,7 +6,7 @@ import { connect } from '../../src/client/client.ts';
 import { LiveServer, sleep } from './live_server.ts';
 
 const run = promisify(execFile);
-const server = new LiveServer(18_793);
+const server = new LiveServer();
 const lease = { termMs: 2_000, requestTimeoutMs: 60_000 };
 let key = '';
 

@@ -6,7 +6,7 @@ import { connect } from '../../src/client/client.ts';
 import type { Finished } from './live_server.ts';
 import { LiveServer, sleep, start } from './live_server.ts';
 
-const server = new LiveServer(18_792);
+const server = new LiveServer();
 beforeAll(() => server.start());
 afterAll(() => server.stop());
 

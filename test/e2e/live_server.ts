@@ -4,10 +4,11 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterAll } from 'vitest';
 import { canary, watch } from './canary.ts';
 
@@ -74,12 +75,12 @@ export function start(
 
 export class LiveServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'nthbouncer-e2e-'));
-  readonly #port: string;
   readonly #isJumpy: boolean;
+  /** Any free one at the first start, and the same at each that follows. */
+  #port = '0';
   #running: Running | null = null;
 
-  constructor(port: number, isJumpy = false) {
-    this.#port = String(port);
+  constructor(isJumpy = false) {
     this.#isJumpy = isJumpy;
     folders.push(this.folder);
   }
@@ -103,7 +104,7 @@ export class LiveServer {
     this.#running = running;
     const isDown = await Promise.race([
       running.finished.then(({ err }) => err),
-      this.#answers().then(() => null),
+      this.#listens(running).then(() => null),
     ]);
     if (isDown !== null) throw new Error(`the server did not start: ${isDown}`);
   }
@@ -137,11 +138,15 @@ export class LiveServer {
     return (slots as { leaseDeadline: number }[]).map((slot) => slot.leaseDeadline);
   }
 
-  async #answers(): Promise<void> {
-    for (;;) {
-      const isUp = await fetch(`${this.url}/healthz`).then(({ ok }) => ok, () => false);
-      if (isUp) return;
-      await sleep(50);
+  /** Reads the port off the line that says so. */
+  async #listens({ process: { stdout } }: Running): Promise<void> {
+    let text = '';
+    for await (const [chunk] of on(stdout as Readable, 'data')) {
+      text += chunk;
+      const port = text.match(/listening on \S+:(\d+)/)?.[1];
+      if (port === undefined) continue;
+      this.#port = port;
+      return;
     }
   }
 }

@@ -7,7 +7,7 @@ import openapi, { astToString } from 'openapi-typescript';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_TOKEN, LiveServer } from './live_server.ts';
 
-const server = new LiveServer(18_797);
+const server = new LiveServer();
 const folder = mkdtempSync(join(tmpdir(), 'nthbouncer-openapi-'));
 let key = '';
 

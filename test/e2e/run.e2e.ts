@@ -7,7 +7,7 @@ import { LiveServer, sleep, start } from './live_server.ts';
 
 const TERM_MS = 3_000;
 const lease = { termMs: TERM_MS, requestTimeoutMs: 60_000 };
-const server = new LiveServer(18_791);
+const server = new LiveServer();
 let key = '';
 
 beforeAll(async () => {
@@ -224,7 +224,7 @@ describe('run', () => {
   });
 
   it("does not mind a wall clock that jumps, its own and the server's", async () => {
-    const jumpy = new LiveServer(18_794, true);
+    const jumpy = new LiveServer(true);
     await jumpy.start();
     const NTHBOUNCER_KEY = await jumpy.pool('p', { concurrency: { limit: 1 }, lease });
     const env = { NTHBOUNCER_URL: jumpy.url, NTHBOUNCER_KEY };
