@@ -67,6 +67,16 @@ describe('POST /pools', () => {
     async (name) => expect((await door.admin('POST', '/pools', { name })).status).toBe(201),
   );
 
+  it('names what a credential may be made of, and not what came', async () => {
+    const credentials = [{ name: 'a', header: 'authorization', value: 'Bearer sk-…' }];
+    const upstream = { url: 'https://api.test', credentials };
+    const { status, json } = await door.admin('POST', '/pools', { name: 'b', upstream });
+    expect(status).toBe(400);
+    expect(json['message']).toBe(
+      'upstream.credentials.0.value: must be printable ASCII only',
+    );
+  });
+
   it.each([
     ['concurrency.limit', { concurrency: { limit: 0 } }],
     ['concurrency.limit', { concurrency: { limit: 1_000_001 } }],
