@@ -178,6 +178,10 @@ export const FAULTS: readonly Fault[] = [
       file: 'src/scheduler/scheduler.ts',
       find: 'this.#bouncer.freeze(DOORS);',
       replace: 'this.#bouncer.freeze(DOORS.slice(0, 1));',
+    }, {
+      file: 'src/scheduler/scheduler.ts',
+      find: 'this.#waiters.meant(isMeant).reverse()',
+      replace: 'this.#waiters.meant(isMeant)',
     }],
   },
   {
