@@ -137,6 +137,7 @@ export function LogPage(
         <label>
           <input type='checkbox' role='switch' data-follow={frame.view.name} /> Follow
         </label>
+        <small>The newest 80 rows a second at the most.</small>
         <a href={`${base}/export.csv?${query}`} download=''>CSV</a>
         <a href={`${base}/export.jsonl?${query}`} download=''>JSON lines</a>
       </p>

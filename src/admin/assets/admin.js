@@ -65,15 +65,29 @@
     const summary = document.createElement('summary');
     const pre = document.createElement('pre');
     summary.textContent = entry.id;
-    pre.textContent = JSON.stringify(entry, null, 2);
     details.append(summary, pre);
+    details.addEventListener('toggle', () => {
+      pre.textContent = JSON.stringify(entry, null, 2);
+    }, { once: true });
     cell(row, '').replaceChildren(details);
-    while (body.rows.length > 500) body.deleteRow(-1);
   }
 
+  /** The newest rows of an event: more than these nobody could follow. */
+  function logRows(body, entries) {
+    for (const entry of entries.slice(-ROWS_AN_EVENT)) logRow(body, entry);
+    while (body.rows.length > ROWS_SHOWN) body.deleteRow(-1);
+  }
+
+  const ROWS_AN_EVENT = 20;
+  const ROWS_SHOWN = 200;
+
   let events = null;
+  let watched = null;
   function watch(pool, withLog) {
     events?.close();
+    watched = [pool, withLog];
+    // A page that nobody sees costs nothing; what it missed is told when it is seen again.
+    if (document.hidden) return;
     const query = new URLSearchParams(withLog ? {} : { log: '0' });
     if (pool) query.set('pool', pool);
     events = new EventSource(`/admin/api/events?${query}`);
@@ -85,7 +99,7 @@
     });
     events.addEventListener('log', ({ data }) => {
       const body = one('tbody[data-rows="Access log"]');
-      if (body) { for (const entry of JSON.parse(data).entries) logRow(body, entry); }
+      if (body) logRows(body, JSON.parse(data).entries);
     });
   }
 
@@ -180,6 +194,10 @@
   document.addEventListener('change', ({ target }) => {
     if (target.matches?.('[data-follow]')) watch(target.dataset.follow, target.checked);
     if (target.matches?.('[data-span]')) void draw(target.closest('[data-charts]'));
+  });
+
+  document.addEventListener('visibilitychange', () => {
+    if (watched) watch(...watched);
   });
 
   localTimes();
