@@ -12,6 +12,12 @@ const LOOKS = 4;
 /** A full pool is swept at most so often. */
 const SWEEP_MS = 1000;
 
+/** A pool's tolerance that was in force last, and since when nonces of it are known (epoch ms). */
+export interface Tolerance {
+  readonly toleranceMs: number;
+  readonly sinceMs: number;
+}
+
 interface PoolNonces {
   /** Nonce to the epoch ms until which it is kept, in the order of taking. */
   readonly untilOf: Map<string, number>;
@@ -21,19 +27,32 @@ interface PoolNonces {
 export class Nonces {
   readonly #pools = new Map<string, PoolNonces>();
   readonly #keep: (row: NonceRow) => void;
-  /** The tolerance that was in force last, and since when nonces of it are known. */
-  readonly #tolerances = new Map<string, { toleranceMs: number; sinceMs: number }>();
+  readonly #tolerances = new Map<string, Tolerance>();
+  readonly #keepTolerance: (pool: string, tolerance: Tolerance) => void;
   readonly #perPoolMax: number;
 
-  /** @param keep writes a nonce down. */
-  constructor(keep: (row: NonceRow) => void, perPoolMax: number = CEILINGS.noncesOfPool) {
+  /**
+   * @param keep writes a nonce down.
+   * @param keepTolerance writes a tolerance down; where that is lost, the next start takes the
+   * tolerance that it finds for raised, and refuses too much rather than too little.
+   */
+  constructor(
+    keep: (row: NonceRow) => void,
+    perPoolMax: number = CEILINGS.noncesOfPool,
+    keepTolerance: (pool: string, tolerance: Tolerance) => void = () => {},
+  ) {
     this.#keep = keep;
     this.#perPoolMax = perPoolMax;
+    this.#keepTolerance = keepTolerance;
   }
 
   /** Takes over what was written down before. */
   restore(rows: Iterable<NonceRow>): void {
     for (const { pool, nonce, until } of rows) this.#of(pool).untilOf.set(nonce, until);
+  }
+
+  restoreTolerance(pool: string, tolerance: Tolerance): void {
+    this.#tolerances.set(pool, tolerance);
   }
 
   /** Takes the nonce, in one step; or says why not. */
@@ -58,9 +77,15 @@ export class Nonces {
   signedSince(pool: string, toleranceMs: number, epochMs: number): number {
     const last = this.#tolerances.get(pool);
     const isRaised = last !== undefined && toleranceMs > last.toleranceMs;
-    const sinceMs = isRaised ? Math.max(last.sinceMs, epochMs - last.toleranceMs) : last?.sinceMs;
-    this.#tolerances.set(pool, { toleranceMs, sinceMs: sinceMs ?? 0 });
-    return sinceMs ?? 0;
+    const sinceMs = isRaised
+      ? Math.max(last.sinceMs, epochMs - last.toleranceMs)
+      : last?.sinceMs ?? 0;
+    if (toleranceMs !== last?.toleranceMs) {
+      const tolerance = { toleranceMs, sinceMs };
+      this.#tolerances.set(pool, tolerance);
+      this.#keepTolerance(pool, tolerance);
+    }
+    return sinceMs;
   }
 
   sizeOf(pool: string): number {
