@@ -4,7 +4,7 @@
 import type { NonceRow } from '../store/store.ts';
 import { Gate } from './gate.ts';
 import { KeySets } from './key_sets.ts';
-import type { Tolerance } from './nonces.ts';
+import type { KeepTolerances } from './nonces.ts';
 import { Nonces } from './nonces.ts';
 import type { AddressSettings } from './peer_address.ts';
 import { AddressReader } from './peer_address.ts';
@@ -15,8 +15,8 @@ export interface AccessOptions extends Partial<AddressSettings> {
   readonly clock: Timing & { readonly shiftMs: number };
   /** Writes a nonce down. */
   readonly keepNonce: (row: NonceRow) => void;
-  /** Writes down which tolerance of a pool's signatures is in force. */
-  readonly keepTolerance?: (pool: string, tolerance: Tolerance) => void;
+  /** Writes down which tolerances of signatures are in force. */
+  readonly keepTolerances?: KeepTolerances;
   readonly fetch?: FetchKeys;
 }
 
@@ -29,7 +29,7 @@ export interface Access {
 
 export function openAccess(options: AccessOptions): Access {
   const { clock, keepNonce, trustedProxies = [], clientIpHeader = 'x-forwarded-for' } = options;
-  const nonces = new Nonces(keepNonce, undefined, options.keepTolerance);
+  const nonces = new Nonces(keepNonce, undefined, options.keepTolerances);
   const keySets = new KeySets(clock, options.fetch ?? ((url, init) => fetch(url, init)));
   const epochMs = () => clock.nowMs() + clock.shiftMs;
   return {

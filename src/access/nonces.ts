@@ -18,6 +18,8 @@ export interface Tolerance {
   readonly sinceMs: number;
 }
 
+export type KeepTolerances = (byPool: ReadonlyMap<string, Tolerance>) => void;
+
 interface PoolNonces {
   /** Nonce to the epoch ms until which it is kept, in the order of taking. */
   readonly untilOf: Map<string, number>;
@@ -28,22 +30,22 @@ export class Nonces {
   readonly #pools = new Map<string, PoolNonces>();
   readonly #keep: (row: NonceRow) => void;
   readonly #tolerances = new Map<string, Tolerance>();
-  readonly #keepTolerance: (pool: string, tolerance: Tolerance) => void;
+  readonly #keepTolerances: KeepTolerances;
   readonly #perPoolMax: number;
 
   /**
    * @param keep writes a nonce down.
-   * @param keepTolerance writes a tolerance down; where that is lost, the next start takes the
-   * tolerance that it finds for raised, and refuses too much rather than too little.
+   * @param keepTolerances writes the tolerances down; where that of a raise is lost, the next start
+   * finds the one before, and refuses too much rather than too little.
    */
   constructor(
     keep: (row: NonceRow) => void,
     perPoolMax: number = CEILINGS.noncesOfPool,
-    keepTolerance: (pool: string, tolerance: Tolerance) => void = () => {},
+    keepTolerances: KeepTolerances = () => {},
   ) {
     this.#keep = keep;
     this.#perPoolMax = perPoolMax;
-    this.#keepTolerance = keepTolerance;
+    this.#keepTolerances = keepTolerances;
   }
 
   /** Takes over what was written down before. */
@@ -51,8 +53,8 @@ export class Nonces {
     for (const { pool, nonce, until } of rows) this.#of(pool).untilOf.set(nonce, until);
   }
 
-  restoreTolerance(pool: string, tolerance: Tolerance): void {
-    this.#tolerances.set(pool, tolerance);
+  restoreTolerances(tolerances: Iterable<readonly [pool: string, Tolerance]>): void {
+    for (const [pool, tolerance] of tolerances) this.#tolerances.set(pool, tolerance);
   }
 
   /** Takes the nonce, in one step; or says why not. */
@@ -81,9 +83,8 @@ export class Nonces {
       ? Math.max(last.sinceMs, epochMs - last.toleranceMs)
       : last?.sinceMs ?? 0;
     if (toleranceMs !== last?.toleranceMs) {
-      const tolerance = { toleranceMs, sinceMs };
-      this.#tolerances.set(pool, tolerance);
-      this.#keepTolerance(pool, tolerance);
+      this.#tolerances.set(pool, { toleranceMs, sinceMs });
+      this.#keepTolerances(this.#tolerances);
     }
     return sinceMs;
   }

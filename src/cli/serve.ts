@@ -38,7 +38,7 @@ import { dropPermissions } from './permissions.ts';
 import type { FilePool } from './pool_file.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from './pool_file.ts';
 import { addSettings, serveSettings } from './settings.ts';
-import { keepTolerance, restoreTolerances } from './tolerances.ts';
+import { keepTolerances, restoreTolerances } from './tolerances.ts';
 
 export const serveCommand: Command = {
   add: (program) => {
@@ -158,12 +158,12 @@ async function assemble(
   const access = openAccess({
     clock,
     keepNonce: (row) => scheduler.journal.keepNonce(row),
-    keepTolerance: (pool, tolerance) => keepTolerance(store, pool, tolerance),
+    keepTolerances: (byPool) => keepTolerances(store, byPool),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     clientIpHeader,
   });
   access.nonces.restore(await store.readNonces());
-  await restoreTolerances(access.nonces, store, parts.snapshot.pools);
+  await restoreTolerances(access.nonces, store);
   return {
     access,
     scheduler,

@@ -1,7 +1,7 @@
 /** The tolerance of signatures over a restart: what a small one forgot stays refused. */
 import { expect, test } from 'vitest';
 import { Nonces } from '../../src/access/nonces.ts';
-import { keepTolerance, restoreTolerances } from '../../src/cli/tolerances.ts';
+import { keepTolerances, restoreTolerances } from '../../src/cli/tolerances.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import { T0 } from '../support/pools.ts';
 
@@ -9,8 +9,8 @@ test('a tolerance that was raised before or over a restart opens no time before 
   const store = new MemoryStore();
   await store.open();
   const start = async () => {
-    const nonces = new Nonces(() => {}, 3, (pool, kept) => keepTolerance(store, pool, kept));
-    await restoreTolerances(nonces, store, [{ name: 'p' }, { name: 'other' }]);
+    const nonces = new Nonces(() => {}, 3, (byPool) => keepTolerances(store, byPool));
+    await restoreTolerances(nonces, store);
     return nonces;
   };
   expect((await start()).signedSince('p', 1_000, T0)).toBe(0);
