@@ -4,27 +4,13 @@
  */
 import { createHash, createHmac } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { answering, plain, RawUpstream, sleep } from './raw.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { answering, plain, sleep } from './raw.ts';
 import { canary } from '../canary.ts';
-import { ProxyServer } from './server.ts';
+import { stage } from './stage.ts';
 
-const server = new ProxyServer();
-const upstream = new RawUpstream(answering(plain()));
+const { server, upstream } = stage();
 const NO_QUEUE = { 'x-nthpool-no-queue': '1' };
-
-beforeAll(async () => {
-  await upstream.listen();
-  await server.start();
-});
-afterAll(async () => {
-  upstream.close();
-  await server.end();
-});
-beforeEach(() => {
-  upstream.requests.length = 0;
-  upstream.play = answering(plain());
-});
 
 /** Holds the pool's one slot by a lock until the promise's function is called. */
 async function hold(pool: string): Promise<() => Promise<unknown>> {

@@ -5,40 +5,12 @@
 import fc from 'fast-check';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { answering, holds, plain, RawCaller, RawUpstream } from './raw.ts';
-import { ProxyServer } from './server.ts';
+import { describe, expect, it } from 'vitest';
+import { holds, plain, RawCaller } from './raw.ts';
+import { echoStage } from './stage.ts';
 
-const server = new ProxyServer();
-const upstream = new RawUpstream(answering(plain()));
+const { server, upstream, through } = echoStage();
 const HOST = 'Host: echo.localhost\r\n';
-
-beforeAll(async () => {
-  await upstream.listen();
-  await server.start();
-  await server.pool('echo', upstream.port, {
-    limit: 4,
-    upstream: { url: `http://127.0.0.1:${upstream.port}/base/` },
-  });
-});
-afterAll(async () => {
-  upstream.close();
-  await server.end();
-});
-beforeEach(() => {
-  upstream.requests.length = 0;
-  upstream.play = answering(plain());
-});
-
-/** Sends a request as it is, and gives back what the upstream got and the caller received. */
-async function through(text: string, end: RegExp = /\r\n\r\nok$/) {
-  const caller = new RawCaller(server.port).send(text);
-  const received = await caller.until(end);
-  caller.close();
-  const [request] = upstream.requests;
-  const [line = '', ...rest] = (request?.head ?? '').trimEnd().split('\r\n');
-  return { received, line, headers: rest, body: request?.body ?? '' };
-}
 
 const target = fc.string({
   unit: fc.constantFrom(...'abz09/%2F.-_~!$&\'()*+,;=:@?{}|^`"<>[]\\'.split('')),

@@ -5,26 +5,12 @@
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { createClient } from '@libsql/client';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { answering, freePort, holds, plain, RawCaller, RawUpstream, sleep } from './raw.ts';
-import { ProxyServer } from './server.ts';
+import { describe, expect, it } from 'vitest';
+import { freePort, holds, plain, RawCaller, sleep } from './raw.ts';
+import { stage } from './stage.ts';
 
-const server = new ProxyServer();
-const upstream = new RawUpstream(answering(plain()));
+const { server, upstream } = stage();
 const NO_QUEUE = { 'x-nthpool-no-queue': '1' };
-
-beforeAll(async () => {
-  await upstream.listen();
-  await server.start();
-});
-afterAll(async () => {
-  upstream.close();
-  await server.end();
-});
-beforeEach(() => {
-  upstream.requests.length = 0;
-  upstream.play = answering(plain());
-});
 
 describe('upstreams that cannot be reached', () => {
   it('are told as 501, 502 and 508, and take no slot for long', async () => {

@@ -1,0 +1,48 @@
+/**
+ * A server and an upstream that answers what a test plays, for one test file: both are there before
+ * its first test and end with its last, and each test begins with nothing recorded.
+ */
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { answering, plain, RawCaller, RawUpstream } from './raw.ts';
+import { ProxyServer } from './server.ts';
+
+export function stage(): { server: ProxyServer; upstream: RawUpstream } {
+  const server = new ProxyServer();
+  const upstream = new RawUpstream(answering(plain()));
+  beforeAll(async () => {
+    await upstream.listen();
+    await server.start();
+  });
+  afterAll(async () => {
+    upstream.close();
+    await server.end();
+  });
+  beforeEach(() => {
+    upstream.requests.length = 0;
+    upstream.play = answering(plain());
+  });
+  return { server, upstream };
+}
+
+/** A stage with the pool `echo`, whose upstream's paths lie below `/base/`. */
+export function echoStage() {
+  const { server, upstream } = stage();
+  beforeAll(async () => {
+    await server.pool('echo', upstream.port, {
+      limit: 4,
+      upstream: { url: `http://127.0.0.1:${upstream.port}/base/` },
+    });
+  });
+
+  /** Sends a request as it is, and gives back what the upstream got and the caller received. */
+  async function through(text: string, end: RegExp = /\r\n\r\nok$/) {
+    const caller = new RawCaller(server.port).send(text);
+    const received = await caller.until(end);
+    caller.close();
+    const [request] = upstream.requests;
+    const [line = '', ...rest] = (request?.head ?? '').trimEnd().split('\r\n');
+    return { received, line, headers: rest, body: request?.body ?? '' };
+  }
+
+  return { server, upstream, through };
+}
