@@ -6,10 +6,9 @@
 import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Entry } from '../scheduler/directory.ts';
-import { BAD_REPEAT_KEY, isRepeatKey } from '../scheduler/repeats.ts';
+import { BAD_REPEAT_KEY, isRepeatKey, Repeats } from '../scheduler/repeats.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import { AcquireBody, complaintOf, POOL_NAME, ReleaseBody } from '../wire.ts';
-import { Asker } from './asker.ts';
 import { Call } from './call.ts';
 import type { Caller, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
@@ -30,12 +29,12 @@ const NO_ASK = AcquireBody.parse({});
 export class LockDoor {
   readonly #server: Server;
   readonly #callers: Callers;
-  readonly #asker: Asker;
+  readonly #repeats: Repeats;
 
   constructor(server: Server) {
     this.#server = server;
     this.#callers = new Callers(server);
-    this.#asker = new Asker(server.scheduler);
+    this.#repeats = new Repeats(server.scheduler);
   }
 
   /** The answer, or null where the path (raw, with its query) is not the lock API's. */
@@ -99,7 +98,7 @@ export class LockDoor {
       address: call.address.text,
       signal: () => request.signal,
     } as const;
-    const verdict = await this.#asker.acquire(caller.entry.pool, wanted, repeatKey);
+    const verdict = await this.#repeats.acquire(caller.entry.pool, wanted, repeatKey);
     if (verdict.kind === 'refused') return refusalAnswer(verdict);
     return this.#grantAnswer(verdict, caller.entry);
   }

@@ -59,7 +59,9 @@ export class Repeats {
     return this.#known.size;
   }
 
-  acquire(pool: Pool, wanted: Request, repeatKey: string): Promise<Verdict> {
+  /** @param repeatKey null where the acquire may not be repeated. */
+  acquire(pool: Pool, wanted: Request, repeatKey: string | null): Promise<Verdict> {
+    if (repeatKey === null) return this.#scheduler.acquire(pool, wanted);
     const request = { ...wanted, repeatKey };
     const name = nameOf(pool, request.keyId, repeatKey);
     const known = this.#known.get(name);

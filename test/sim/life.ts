@@ -3,12 +3,12 @@
  * a crash: the production clock, scheduler, journal, directory, housekeeping and what the lock door
  * asks through, put together as `serve` does it.
  */
-import { Asker } from '../../src/http/asker.ts';
 import { SystemClock } from '../../src/scheduler/clock.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
 import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
 import { Housekeeping } from '../../src/scheduler/housekeeping.ts';
 import type { SchedulerEvents } from '../../src/scheduler/scheduler.ts';
+import { Repeats } from '../../src/scheduler/repeats.ts';
 import { Scheduler } from '../../src/scheduler/scheduler.ts';
 import { slotIds } from '../../src/scheduler/slot_id.ts';
 import type { Disk } from './disk.ts';
@@ -28,7 +28,7 @@ export interface LifeOptions {
 export class Life {
   readonly scheduler: Scheduler;
   readonly directory: Directory;
-  readonly asker: Asker;
+  readonly repeats: Repeats;
   readonly startedAtMs: number;
   readonly #store: FaultyStore;
   readonly #machine: Machine;
@@ -54,7 +54,7 @@ export class Life {
     this.directory = new Directory(this.#store, this.scheduler);
     this.directory.load(snapshot);
     this.scheduler.restore(snapshot.leases);
-    this.asker = new Asker(this.scheduler);
+    this.repeats = new Repeats(this.scheduler);
     const { scheduler, directory } = this;
     const governors = new GovernorKeeper(this.#store, scheduler);
     new Housekeeping(this.#store, { scheduler, directory, governors }).start();

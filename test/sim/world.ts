@@ -153,7 +153,7 @@ export class World {
       signal: () => call.caller.signal,
     } as const;
     const { calls } = this.oracle;
-    life.asker.acquire(pool, wanted, repeatKey).then((verdict) => {
+    life.repeats.acquire(pool, wanted, repeatKey).then((verdict) => {
       const isKnown = verdict.kind === 'refused' || calls.isRepeat(call);
       claim(!isFailing || isKnown, 'a failing store grants nothing');
       if (!life.isOver) this.#answer({ life, call, told }, verdict);
