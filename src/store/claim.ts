@@ -8,7 +8,7 @@
  * database) only spares a living owner from being robbed by a second start.
  */
 import type { Connection } from './libsql/connection.ts';
-import { lostError } from './libsql/connection.ts';
+import { lostError } from './libsql/store_error.ts';
 import { StoreError } from './store.ts';
 
 /** A living owner's beat must change within this time; it is made thrice in it. */

@@ -12,7 +12,8 @@ import {
   silentEpoch,
   takeClaim,
 } from './claim.ts';
-import { Connection, storeError } from './libsql/connection.ts';
+import { Connection } from './libsql/connection.ts';
+import { storeError } from './libsql/store_error.ts';
 import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
 import * as desk from './libsql/desk.ts';
@@ -38,11 +39,8 @@ import {
   StoreError,
 } from './store.ts';
 
-/**
- * When so much was folded the write-ahead log is emptied into the main file: some megabytes of log
- * where calls are rare, a quarter of a second where they are not.
- */
-const CHECKPOINT_WEIGHT = 1_000;
+/** When so much was appended the write-ahead log, then some 8 MB, is emptied into the main file. */
+const CHECKPOINT_BYTES = 4 * 1024 * 1024;
 
 export interface LibsqlOptions {
   /** `file:` with a path, or `libsql:`, `https:`, `http:`, `wss:`, `ws:`. */
@@ -63,6 +61,8 @@ export class LibsqlStore implements Store {
   /** Null where the database is remote. */
   readonly #path: string | null;
   #opened: { connection: Connection; journal: Journal } | null = null;
+  /** The checkpoint under way, part of which runs beside other work. Never rejects. */
+  #checkpointing: Promise<void> = Promise.resolve();
 
   constructor(options: LibsqlOptions) {
     this.#options = options;
@@ -139,7 +139,7 @@ export class LibsqlStore implements Store {
   async fold(): Promise<void> {
     this.#connection.checkFile();
     await this.#journal.fold();
-    if (this.#journal.foldedWeight >= CHECKPOINT_WEIGHT) await this.#checkpoint();
+    if (this.#journal.appendedBytes >= CHECKPOINT_BYTES) await this.#checkpoint();
   }
 
   savePool(row: PoolRow): Promise<void> {
@@ -227,6 +227,7 @@ export class LibsqlStore implements Store {
 
   async close(): Promise<void> {
     const connection = this.#connection;
+    await this.#checkpointing;
     try {
       await this.#journal.fold();
       await releaseClaim(connection);
@@ -238,8 +239,11 @@ export class LibsqlStore implements Store {
   }
 
   async #checkpoint(): Promise<void> {
+    const before = this.#journal.appendedBytes;
+    const done = this.#connection.checkpoint();
+    this.#checkpointing = done.then(() => {}, () => {});
     // Where somebody reads from the log just now, a later fold tries again.
-    if (await this.#connection.checkpoint()) this.#journal.foldedWeight = 0;
+    if (await done) this.#journal.appendedBytes -= before;
   }
 
   get #connection(): Connection {

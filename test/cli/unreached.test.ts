@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { whyUnreached } from '../../src/cli/unreached.ts';
 import { messageOf } from '../../src/log.ts';
-import { storeError } from '../../src/store/libsql/connection.ts';
+import { storeError } from '../../src/store/libsql/store_error.ts';
 
 describe('messageOf', () => {
   it.each([

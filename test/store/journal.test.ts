@@ -14,10 +14,10 @@ import { batch, entry, folder, lease, libsqlAt, opened } from './samples.ts';
 class LossyConnection extends Connection {
   loses: 'nothing' | 'requests' | 'answers' = 'nothing';
 
-  override async write(statements: InStatement[]): Promise<ResultSet[]> {
+  override async rearrange(statements: InStatement[]): Promise<ResultSet[]> {
     const lost = new StoreError('failed', 'The answer was lost.');
     if (this.loses === 'requests') throw lost;
-    const results = await super.write(statements);
+    const results = await super.rearrange(statements);
     if (this.loses === 'answers') throw lost;
     return results;
   }

@@ -6,6 +6,7 @@
 import Database from 'libsql';
 
 export interface AppenderOptions {
+  /** Or a URI of the file. */
   readonly path: string;
   /** Run on the new connection before anything else. */
   readonly pragmas: string;

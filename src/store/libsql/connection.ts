@@ -3,14 +3,18 @@
  * one piece of work at a time, in order, turns every error into a StoreError, and after an error
  * makes sure that the next work meets a sound connection. It must never hand out a connection on
  * which a statement of the driver still stands open: later writes on it would be answered before
- * they are durable, and keep the write lock.
+ * they are durable, and keep the write lock. Nor may it go on with a log that failed to reach the
+ * disk before the main file holds all of it.
  */
 import { statSync } from 'node:fs';
 import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client';
 import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql';
-import { messageOf } from '../../log.ts';
 import { StoreError } from '../store.ts';
 import { Appender } from './appender.ts';
+import { Checkpointer } from './checkpointer.ts';
+import { urlOfPath } from './file.ts';
+import { LogFile } from './log_file.ts';
+import { storeError } from './store_error.ts';
 
 /** The driver waits on the main thread, so it may hardly wait at all; callers try again. */
 const BUSY_WAIT_MS = 5;
@@ -27,6 +31,10 @@ const LOG_BYTES_KEPT = CHECKPOINT_PAGES * 4096;
 const PRAGMAS = `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
   PRAGMA journal_size_limit = ${LOG_BYTES_KEPT};`;
 
+/** For writes that this file syncs by itself, or that need not reach the disk by themselves. */
+const UNSYNCED = 'PRAGMA synchronous = NORMAL';
+const SYNCED = 'PRAGMA synchronous = FULL';
+
 export interface ConnectionOptions {
   /** A URL that the client takes. */
   readonly url: string;
@@ -42,17 +50,20 @@ export class Connection {
   epoch = 0;
   readonly #client: Client;
   readonly #path: string | null;
-  /** Made by the first append, and anew after the connection is. */
+  readonly #log: LogFile | null;
+  /** Both are made by their first use, and anew after the connection is. */
   #appender: Appender | null = null;
+  #checkpointer: Checkpointer | null = null;
   /** Device and inode of the file, known from the first use on. */
   #file = '';
-  /** The same of its write-ahead log; empty while it is not known. */
-  #log = '';
+  /** Whether what the log holds may not be on the disk although it was to be. */
+  #isLogInDoubt = false;
   #tail: Promise<unknown> = Promise.resolve();
   #doubt: 'none' | 'statement' | 'connection' = 'connection';
 
   constructor(options: ConnectionOptions) {
     this.#path = options.path;
+    this.#log = options.path === null ? null : new LogFile(`${options.path}-wal`);
     const { url, authToken } = options;
     try {
       this.#client = createClient({
@@ -89,12 +100,24 @@ export class Connection {
   }
 
   /**
-   * Writes one row, and returns its number; null where the statement wrote none. Every call has the
-   * same SQL.
+   * The same for what only moves within the database: it reaches the disk with a later write, and
+   * where it is lost all is as it was before.
+   */
+  rearrange(statements: InStatement[]): Promise<ResultSet[]> {
+    return this.run((client) => this.#rearrange(client, statements));
+  }
+
+  /**
+   * Writes one row, and returns its number once it is durable; null where the statement wrote none.
+   * Every call has the same SQL.
    */
   async append(sql: string, args: (string | number)[]): Promise<number | null> {
     const { changes, rowId } = await this.run(async (client) => {
-      if (this.#path !== null) return this.#appenderOf(this.#path, sql).append(args);
+      if (this.#path !== null) {
+        const appended = this.#appenderOf(this.#path, sql).append(args);
+        await this.#syncLog();
+        return appended;
+      }
       const { rowsAffected, lastInsertRowid } = await client.execute({ sql, args });
       return { changes: rowsAffected, rowId: Number(lastInsertRowid) };
     });
@@ -103,17 +126,21 @@ export class Connection {
 
   /**
    * Empties the write-ahead log into the main file; false where somebody reads from the log. The
-   * log's file keeps its size, since a commit that lengthens it takes twice as long. The mark that
-   * follows is the new log's first page, by which a start knows whether log and main file belong
-   * together. No other write may come between, so both are one piece of work.
+   * log's file keeps its size, since a commit that lengthens it takes twice as long. Most of it is
+   * copied beside other writes. The mark that follows is the new log's first page, by which a start
+   * knows whether log and main file belong together: from the rest to the mark no other write may
+   * come between, so that is one piece of work.
    */
   async checkpoint(): Promise<boolean> {
-    if (!this.isFile) return true;
+    const path = this.#path;
+    if (path === null) return true;
+    await this.#checkpointerOf(path).copy();
     return await this.run(async (client) => {
+      await this.#checkpointerOf(path).copy();
       const { rows } = await client.execute('PRAGMA wal_checkpoint(RESTART)');
       if (rows[0]?.busy !== 0) return false;
       // The mark's own transaction is not in the main file, and has been counted by then.
-      await client.batch([guard(this.epoch), 'UPDATE claim SET base = writes - 1'], 'write');
+      await this.#rearrange(client, ['UPDATE claim SET base = writes - 1']);
       return true;
     });
   }
@@ -124,24 +151,56 @@ export class Connection {
    * further work fails; a log that is away is first emptied into the file.
    */
   checkFile(): void {
-    if (this.#path === null) return;
+    if (this.#path === null || this.#log === null) return;
     this.#checkMainFile(this.#path);
-    const log = fileAt(`${this.#path}-wal`);
-    // The log of a new connection may be a new file.
-    if (this.#log === '') this.#log = log;
-    if (log === this.#log) return;
+    if (!this.#log.isAway) return;
     this.#doubt = 'connection';
-    throw new StoreError('failed', `The log ${this.#path}-wal was moved, removed or replaced.`);
+    throw new StoreError('failed', `The log ${this.#log.path} was moved, removed or replaced.`);
   }
 
   close(): void {
-    this.#appender?.close();
+    this.#closeHelpers();
     this.#client.close();
   }
 
+  async #rearrange(client: Client, statements: InStatement[]): Promise<ResultSet[]> {
+    const batch = [guard(this.epoch), ...statements];
+    if (this.#path === null) return await client.batch(batch, 'write');
+    await client.execute(UNSYNCED);
+    try {
+      return await client.batch(batch, 'write');
+    } finally {
+      await client.execute(SYNCED);
+    }
+  }
+
   #appenderOf(path: string, sql: string): Appender {
-    const options = { path, sql, pragmas: PRAGMAS, busyWaitMs: BUSY_WAIT_MS };
-    return this.#appender ??= new Appender(options);
+    return this.#appender ??= new Appender({
+      path: existing(path),
+      pragmas: `${PRAGMAS} ${UNSYNCED};`,
+      sql,
+      busyWaitMs: BUSY_WAIT_MS,
+    });
+  }
+
+  #checkpointerOf(path: string): Checkpointer {
+    return this.#checkpointer ??= new Checkpointer(existing(path), BUSY_WAIT_MS);
+  }
+
+  #closeHelpers(): void {
+    this.#appender?.close();
+    this.#checkpointer?.close();
+    this.#log?.close();
+    this.#appender = this.#checkpointer = null;
+  }
+
+  async #syncLog(): Promise<void> {
+    try {
+      await this.#log?.sync();
+    } catch (error) {
+      this.#isLogInDoubt = true;
+      throw error;
+    }
   }
 
   async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
@@ -168,12 +227,10 @@ export class Connection {
     if (path !== null) {
       if (this.#file === '') this.#file = fileAt(path);
       this.#checkMainFile(path);
-      if (this.#log !== '' && fileAt(`${path}-wal`) !== this.#log) await this.#emptyLog();
+      if (this.#isLogInDoubt || this.#log?.isAway) await this.#emptyLog();
     }
     if (this.#doubt === 'connection') {
-      this.#appender?.close();
-      this.#appender = null;
-      this.#log = '';
+      this.#closeHelpers();
       await this.#client.reconnect();
     }
     this.#doubt = 'connection';
@@ -190,14 +247,23 @@ export class Connection {
     throw new StoreError('failed', `The database ${path} was moved, removed or replaced.`);
   }
 
-  /** The old connection alone still reaches a log that was removed, and all that is only there. */
+  /**
+   * The old connection alone still reaches a log that was removed, and all that is only there.
+   * After a sync that failed the system may take the log for written: only the main file is sure.
+   */
   async #emptyLog(): Promise<void> {
     this.#doubt = 'connection';
     const { rows } = await this.#client.execute('PRAGMA wal_checkpoint(TRUNCATE)');
     if (rows[0]?.busy !== 0) {
       throw new StoreError('failed', `What was in ${this.#path}-wal could not be kept yet.`);
     }
+    this.#isLogInDoubt = false;
   }
+}
+
+/** The file as SQLite opens it without making a new one, should it be gone. */
+function existing(path: string): string {
+  return `${urlOfPath(path)}?mode=rw`;
 }
 
 function fetchInTime(input: Request): Promise<Response> {
@@ -223,28 +289,4 @@ function guard(epoch: number): InStatement {
     sql: `UPDATE claim SET writes = writes + 1, epoch = CASE epoch WHEN ?1 THEN ?1 ELSE -1 END`,
     args: [epoch],
   };
-}
-
-/** What an error of the driver means to the host. */
-export function storeError(error: unknown): StoreError {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof StoreError) return cause;
-    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
-    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
-      return new StoreError('busy', 'Another process holds the write lock of the database.', {
-        cause,
-      });
-    }
-    if (code.startsWith('SQLITE_CONSTRAINT') && cause.message.includes('claim_epoch')) {
-      return lostError();
-    }
-  }
-  const message = messageOf(error);
-  return new StoreError('failed', `The database could not be read or written: ${message}.`, {
-    cause: error,
-  });
-}
-
-export function lostError(): StoreError {
-  return new StoreError('lost', 'Another server has claimed the database.');
 }

@@ -4,7 +4,7 @@
  * in a process that has not opened the database otherwise (see `file.ts`).
  */
 import { type Client, createClient } from '@libsql/client';
-import { storeError } from './connection.ts';
+import { storeError } from './store_error.ts';
 import { urlOfPath } from './file.ts';
 
 const BUSY_WAIT_MS = 5_000;

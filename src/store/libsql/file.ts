@@ -15,7 +15,7 @@ import {
 import { dirname, resolve } from 'node:path';
 import { type Client, createClient, LibsqlError } from '@libsql/client';
 import { StoreError } from '../store.ts';
-import { storeError } from './connection.ts';
+import { storeError } from './store_error.ts';
 import { HASHES_SQL, missingMigrations, TABLES_SQL } from './migrate.ts';
 
 const MAGIC = 'SQLite format 3\0';

@@ -6,20 +6,23 @@
 import { readMarks } from '../claim.ts';
 import type { Batch, LeaseRow } from '../store.ts';
 import { batchOf, batchText, leaseOfText } from './batch_text.ts';
-import { type Connection, lostError } from './connection.ts';
+import { type Connection } from './connection.ts';
+import { lostError } from './store_error.ts';
 import { Backlog, type Fold, foldStatements, type Marks, StoredLeases } from './fold.ts';
 
-/** A backlog of this weight is folded without being asked: some milliseconds of work. */
-const FOLD_WEIGHT = 4_000;
+/** A backlog of this weight is folded without being asked: half a millisecond of work. */
+const FOLD_WEIGHT = 1_000;
 /** Beyond this the store refuses commits until folding works again. */
 const BACKLOG_WEIGHT_MAX = 200_000;
 const REPLAY_ROWS = 500;
+/** What a commit appends to the log beside its text: the pages that it stands in. */
+const COMMIT_BYTES = 2 * 4096;
 
 const COMMIT_SQL = 'INSERT INTO journal (body) SELECT ?1 WHERE (SELECT epoch FROM claim) = ?2';
 
 export class Journal {
-  /** What was folded since somebody last set this to 0, in the unit of {@link FOLD_WEIGHT}. */
-  foldedWeight = 0;
+  /** By how much commits made the write-ahead log grow, beside folds; lowered by who empties it. */
+  appendedBytes = 0;
   readonly #connection: Connection;
   readonly #stored: StoredLeases;
   #marks: Marks;
@@ -39,9 +42,10 @@ export class Journal {
 
   async commit(batch: Batch): Promise<void> {
     if (this.#backlog.weight > BACKLOG_WEIGHT_MAX) await this.fold();
-    const args = [batchText(batch), this.#connection.epoch];
-    const seq = await this.#connection.append(COMMIT_SQL, args);
+    const text = batchText(batch);
+    const seq = await this.#connection.append(COMMIT_SQL, [text, this.#connection.epoch]);
     if (seq === null) throw lostError();
+    this.appendedBytes += COMMIT_BYTES + text.length;
     this.#backlog.add(batch, seq, this.#stored);
     // The commit is durable whatever becomes of this fold; the next one tells of its error.
     if (this.#backlog.weight >= FOLD_WEIGHT) this.fold().catch(() => {});
@@ -95,11 +99,11 @@ export class Journal {
     const isApplied = this.#isInDoubt && (await readMarks(this.#connection)).folds > folds;
     if (!isApplied) {
       this.#isInDoubt = true;
-      await this.#connection.write(foldStatements(begun));
+      // What is folded stands in the journal, too, until this has reached the disk.
+      await this.#connection.rearrange(foldStatements(begun));
     }
     this.#isInDoubt = false;
     this.#begun = null;
-    this.foldedWeight += begun.backlog.weight;
     this.#marks = { folds: folds + 1, logged: logged + begun.backlog.entries.length };
   }
 }

@@ -1,0 +1,28 @@
+/**
+ * What an error of the driver means to the host. It owns the reading of the driver's codes.
+ */
+import { messageOf } from '../../log.ts';
+import { StoreError } from '../store.ts';
+
+export function storeError(error: unknown): StoreError {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof StoreError) return cause;
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
+      return new StoreError('busy', 'Another process holds the write lock of the database.', {
+        cause,
+      });
+    }
+    if (code.startsWith('SQLITE_CONSTRAINT') && cause.message.includes('claim_epoch')) {
+      return lostError();
+    }
+  }
+  const message = messageOf(error);
+  return new StoreError('failed', `The database could not be read or written: ${message}.`, {
+    cause: error,
+  });
+}
+
+export function lostError(): StoreError {
+  return new StoreError('lost', 'Another server has claimed the database.');
+}
