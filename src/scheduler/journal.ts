@@ -16,6 +16,8 @@ import { rowOf } from './rows.ts';
 const GATHER_MS_MAX = 0.6;
 /** What nobody waits for is durable within this time. */
 const LINGER_MS = 200;
+/** So many entries are not kept waiting: a flush of more would hold up all calls for long. */
+const ENTRIES_SOON = 250;
 /** How long a lock held by another process is waited out before the store counts as failing. */
 const BUSY_MS_MAX = 1000;
 const BUSY_RETRY_MS = 10;
@@ -97,6 +99,7 @@ export class Journal {
     if (this.#isFailing && this.#entries.length > ENTRIES_MAX) {
       this.#entries.splice(0, ENTRIES_MAX / 10);
     }
+    if (this.#isCrowded && this.#state === 'idle') this.#gather();
     this.#linger();
   }
 
@@ -202,12 +205,16 @@ export class Journal {
       this.#events.recovered();
     }
     if (this.#state !== 'idle') return;
-    if (this.#covered.length > 0 || this.#idle.length > 0) this.#gather();
+    if (this.#covered.length > 0 || this.#idle.length > 0 || this.#isCrowded) this.#gather();
     else if (this.#isDirty) this.#linger();
   }
 
   get #isDirty(): boolean {
     return this.#dirty.size > 0 || this.#entries.length > 0 || this.#nonces.length > 0;
+  }
+
+  get #isCrowded(): boolean {
+    return this.#entries.length >= ENTRIES_SOON;
   }
 
   #batch(dirty: ReadonlyMap<string, Lease>, entries: readonly LogEntry[]): Batch {

@@ -3,6 +3,7 @@
  * and whatever the store does, no slot is held that nobody was told of.
  */
 import { describe, expect, it } from 'vitest';
+import { entry } from '../store/samples.ts';
 import { settings, T0 } from '../support/pools.ts';
 import { answer, leaseOf, Rig } from '../support/rig.ts';
 
@@ -129,6 +130,35 @@ describe('a release', () => {
     rig.release(lease);
     await rig.clock.pass(250);
     expect(rig.store.tried.flatMap(({ leases, ended }) => [...leases, ...ended])).toEqual([]);
+  });
+});
+
+describe('an entry that nobody waits for', () => {
+  const log = (rig: Rig, ids: readonly number[]) => {
+    for (const id of ids) rig.scheduler.journal.log(entry(String(id)));
+  };
+
+  it('is durable within 250 ms', async () => {
+    const rig = new Rig();
+    log(rig, [1]);
+    await rig.clock.settle();
+    expect(rig.store.entries).toHaveLength(0);
+    await rig.clock.pass(250);
+    expect(rig.store.entries).toHaveLength(1);
+  });
+
+  it('waits no longer where 250 are there, even where they came during a flush', async () => {
+    const rig = new Rig();
+    log(rig, Array.from({ length: 249 }, (_, at) => at));
+    await rig.clock.settle();
+    expect(rig.store.entries).toHaveLength(0);
+    log(rig, [249]);
+    rig.store.hold();
+    await rig.clock.settle();
+    log(rig, Array.from({ length: 250 }, (_, at) => 250 + at));
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(rig.store.tried.map(({ entries }) => entries.length)).toEqual([250, 250]);
   });
 });
 
