@@ -1,57 +1,23 @@
 /**
- * A real server in a process of its own and a real browser before it. Where there is no Chromium
+ * A real browser before a real server. Where there is no Chromium
  * the tests are skipped, and say so.
  */
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
-import { canary, searchAnswer, watch } from './canary.ts';
+import { searchAnswer } from './canary.ts';
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const CHROMIUM = process.env['CHROMIUM'] ?? PATHS.find((path) => existsSync(path));
-export const ADMIN_TOKEN = canary('admin-token');
 export const SHOTS = join(tmpdir(), 'nthbouncer-shots');
 
 if (CHROMIUM === undefined) {
   process.stderr.write('skipped: no Chromium here (apt-get install chromium, or set CHROMIUM)\n');
 }
 mkdirSync(SHOTS, { recursive: true });
-
-export interface Running {
-  readonly origin: string;
-  readonly stop: () => Promise<void>;
-}
-
-export async function startServer(): Promise<Running> {
-  const folder = mkdtempSync(join(tmpdir(), 'nthbouncer-e2e-'));
-  const place = ['--port', '0', '--db', `file:${join(folder, 'e2e.db')}`];
-  const words = ['run', '-A', 'src/main.ts', 'serve', ...place];
-  const child = spawn('node_modules/.bin/deno', words, {
-    env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN, NO_COLOR: '1' },
-  });
-  watch(child, words);
-  const origin = await new Promise<string>((found, failed) => {
-    let text = '';
-    child.stdout.on('data', (chunk) => {
-      text += chunk;
-      const line = /listening on (\S+)/.exec(text);
-      if (line?.[1] !== undefined) found(line[1]);
-    });
-    child.on('exit', (code) => failed(new Error(`the server ended with ${code}`)));
-  });
-  const ended = new Promise<void>((done) => child.on('exit', () => done()));
-  return {
-    origin,
-    stop: () => {
-      child.kill('SIGTERM');
-      return ended;
-    },
-  };
-}
 
 export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });

@@ -1,12 +1,12 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Running } from './browser.ts';
-import { ADMIN_TOKEN, axeFindings, CHROMIUM, launch, look, SHOTS, startServer } from './browser.ts';
+import { axeFindings, CHROMIUM, launch, look, SHOTS } from './browser.ts';
+import { ADMIN_TOKEN, type Server, startServer } from './server.ts';
 
 const NASTY = '<img src=x onerror=alert(1)>"><svg/onload=alert(1)>';
 
 describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
-  let server: Running;
+  let server: Server;
   let browser: Browser;
   let page: Page;
   let key = '';
@@ -27,7 +27,6 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await server?.stop();
   });
 
   const go = (path: string) => page.goto(`${server.origin}${path}`);

@@ -1,12 +1,12 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Running } from './browser.ts';
-import { ADMIN_TOKEN, CHROMIUM, launch, look, startServer } from './browser.ts';
+import { CHROMIUM, launch, look } from './browser.ts';
+import { ADMIN_TOKEN, type Server, startServer } from './server.ts';
 
 const SECRET = 'a-secret-of-thirty-two-characters-or-more';
 
 describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream', () => {
-  let server: Running;
+  let server: Server;
   let browser: Browser;
   let page: Page;
   const faults: string[] = [];
@@ -25,7 +25,6 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
   });
   afterAll(async () => {
     await browser?.close();
-    await server?.stop();
   });
 
   const open = (tab: string) => page.goto(`${server.origin}/admin/pools/default/${tab}`);
