@@ -1,6 +1,6 @@
 /**
- * A real browser before a real server. Where there is no Chromium
- * the tests are skipped, and say so.
+ * A real browser before a real server. Where there is no Chromium the tests are skipped, and say
+ * so.
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
+import { afterAll } from 'vitest';
 import { searchAnswer } from './canary.ts';
+import { ADMIN_TOKEN, type Server, startServer } from './server.ts';
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const CHROMIUM = process.env['CHROMIUM'] ?? PATHS.find((path) => existsSync(path));
@@ -19,8 +21,33 @@ if (CHROMIUM === undefined) {
 }
 mkdirSync(SHOTS, { recursive: true });
 
-export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+let browser: Browser | null = null;
+afterAll(() => browser?.close());
+
+export interface Seen {
+  readonly server: Server;
+  readonly page: Page;
+  /** What the page complained of. */
+  readonly faults: string[];
+}
+
+/** Starts a server, and opens a page that has yet to go somewhere. */
+export async function open(): Promise<Seen> {
+  const server = await startServer();
+  browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+  const page = await browser.newPage();
+  page.setDefaultTimeout(8_000);
+  const faults: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  page.on('pageerror', (error) => faults.push(error.message));
+  return { server, page, faults };
+}
+
+/** Fills in the form that signs an administrator in, and waits for the pools. */
+export async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Admin token').fill(ADMIN_TOKEN);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Pools' }).waitFor();
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');

@@ -2,13 +2,12 @@
  * What somebody meets who starts, reloads and restarts a server by hand: first starts, tokens,
  * owners, and a database that is not this program's to touch.
  */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
-import { endAll, sleep } from './process.ts';
+import { endAll, sleep, start } from './process.ts';
 import { ADMIN_TOKEN, Server, startServer, until } from './server.ts';
 
 afterEach(endAll);
@@ -131,21 +130,19 @@ describe('a signal', () => {
 
 describe('admin-token --reset', () => {
   const reset = (database: string, ...flags: string[]) =>
-    spawnSync('node_modules/.bin/deno', [
-      ...['run', '-A', 'src/main.ts', 'admin-token', '--db', `file:${database}`, ...flags],
-    ], { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+    start(['admin-token', '--db', `file:${database}`, ...flags]).finished;
 
   it('makes a new token, and the old one is worth nothing', async () => {
     const server = await startServer({ env: NO_TOKEN });
     const path = join(server.folder, 'admin-token');
     const old = readFileSync(path, 'utf8').trim();
-    const busy = reset(server.database, '--reset');
-    expect(busy.status).toBe(3);
-    expect(busy.stderr.trim().split('\n')).toHaveLength(1);
+    const busy = await reset(server.database, '--reset');
+    expect(busy.code).toBe(3);
+    expect(busy.err.trim().split('\n')).toHaveLength(1);
     expect(await mayAdminister(server, old)).toBe(true);
     await server.stop();
-    expect(reset(server.database).status).toBe(2);
-    expect(reset(server.database, '--reset').status).toBe(0);
+    expect((await reset(server.database)).code).toBe(2);
+    expect((await reset(server.database, '--reset')).code).toBe(0);
     const fresh = readFileSync(path, 'utf8').trim();
     expect(statSync(path).mode & 0o777).toBe(0o600);
     await server.start();
