@@ -4,6 +4,7 @@
  * with 1 where that is more than 5 %. Run it on a quiet machine: `deno run -A` this file.
  */
 import { freshKey } from '../../../src/access/keys.ts';
+import { median } from '../head.ts';
 import { peerOf } from '../../support/server.ts';
 import { World } from '../../access/support.ts';
 
@@ -55,8 +56,4 @@ async function measure(pool: string, key: string, address: string): Promise<numb
   const us = (performance.now() - startMs) * 1000;
   if (answer.status !== 401) throw new Error(`${answer.status} was not expected`);
   return us;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
