@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { makePoolApp } from '../../src/http/app.ts';
-import { peerOf, World } from './support.ts';
+import { peerOf } from '../support/server.ts';
+import { World } from './support.ts';
 import type { Ask } from './support.ts';
 
 async function keyless(): Promise<World> {

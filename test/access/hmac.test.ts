@@ -6,7 +6,9 @@ import { signedText } from '../../src/access/signed_text.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
 import { folder, libsqlAt } from '../store/samples.ts';
-import { ManualClock, SECRET, T0, World } from './support.ts';
+import { LoopClock } from '../support/manual_clock.ts';
+import { T0 } from '../support/pools.ts';
+import { SECRET, World } from './support.ts';
 
 const HMAC_ALONE = { key: { required: false }, hmac: { secrets: [SECRET] } };
 
@@ -96,7 +98,7 @@ describe('the timestamp', () => {
     });
     const headers = world.signed();
     expect(await world.status({ headers })).toBe(200);
-    await world.clock.advance(10_000);
+    await world.clock.pass(10_000);
     expect(await world.status({ headers: world.signed() })).toBe(200);
     await world.admin('PATCH', '/pools/p', { access: { hmac: { toleranceMs: 900_000 } } });
     expect(await world.status({ headers })).toBe(401);
@@ -215,7 +217,7 @@ const stores: [string, () => () => Store][] = [
 describe.each(stores)('after a restart on %s', (_, make) => {
   test('a nonce is still taken, before and after a fold, until its time is over', async () => {
     const start = make();
-    const clock = new ManualClock();
+    const clock = new LoopClock();
     const first = await World.open({ store: start(), clock });
     await first.makePool(HMAC_ALONE);
     const early = first.signed();

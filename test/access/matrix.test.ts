@@ -3,7 +3,9 @@
  * route that needs a caller. All that fails looks the same to the caller.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { peerOf, SECRET, T0, World } from './support.ts';
+import { T0 } from '../support/pools.ts';
+import { peerOf } from '../support/server.ts';
+import { SECRET, World } from './support.ts';
 import type { Ask } from './support.ts';
 import { KeyServer, NOW_S, signerOf, tokenOf } from './tokens.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AddressReader } from '../../src/access/peer_address.ts';
-import { peerOf, World } from './support.ts';
+import { peerOf } from '../support/server.ts';
+import { World } from './support.ts';
 
 const LOOPBACK = ['127.0.0.1/32', '::1'];
 

@@ -36,15 +36,15 @@ describe.each(troubles)('a key server that %s', (_, behave) => {
     const { world, pass } = await worldWith(keys);
     expect(await pass(rsa)).toBe(200);
     keys.behave = behave;
-    await world.clock.advance(24 * 3_600_000);
+    await world.clock.pass(24 * 3_600_000);
     expect(await pass(rsa)).toBe(200);
     const stranger = pass(next);
     await turns();
-    await world.clock.advance(5_000);
+    await world.clock.pass(5_000);
     expect(await stranger).toBe(401);
     expect(await pass(rsa)).toBe(200);
     keys.behave = () => keys.publish(rsa, next);
-    await world.clock.advance(31_000);
+    await world.clock.pass(31_000);
     expect(await pass(next)).toBe(200);
   });
 
@@ -56,11 +56,11 @@ describe.each(troubles)('a key server that %s', (_, behave) => {
     await turns();
     const keyed = { 'x-nthpool-key': await world.makeKey('keyed') };
     expect(await world.status({ pool: 'keyed', headers: keyed })).toBe(200);
-    await world.clock.advance(5_000);
+    await world.clock.pass(5_000);
     expect(await first).toBe(401);
     expect(await world.reason()).toBe('jwt: keys unavailable');
     keys.behave = () => keys.publish(rsa);
-    await world.clock.advance(1_000);
+    await world.clock.pass(1_000);
     expect(await pass(rsa)).toBe(200);
   });
 });
@@ -70,7 +70,7 @@ test('a new key is found without a restart; a key that was taken out is refused'
   const { world, pass } = await worldWith(keys);
   expect(await pass(rsa)).toBe(200);
   keys.behave = () => keys.publish(next);
-  await world.clock.advance(1_000);
+  await world.clock.pass(1_000);
   expect([await pass(next), await pass(rsa)]).toEqual([200, 401]);
 });
 
@@ -80,7 +80,7 @@ test('a token that passed before fails once its key is taken out', async () => {
   const headers = { authorization: `Bearer ${await tokenOf(rsa, LONG)}` };
   expect(await world.status({ headers })).toBe(200);
   keys.behave = () => keys.publish(next);
-  await world.clock.advance(600_001);
+  await world.clock.pass(600_001);
   expect(await world.status({ headers })).toBe(200);
   await turn();
   expect(await world.status({ headers })).toBe(401);
@@ -92,7 +92,7 @@ test('unknown key ids fetch seldom, and ever more seldom', async () => {
   await pass(rsa);
   for (let second = 0; second < 120; second++) {
     await pass({ ...next, kid: `k${second}` });
-    await world.clock.advance(1_000);
+    await world.clock.pass(1_000);
   }
   expect(keys.urls.length).toBeLessThan(10);
   expect(keys.urls.length).toBeGreaterThan(4);

@@ -4,7 +4,8 @@ import { hasSecrets, Vault, VaultError } from '../../src/access/vault.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import { PoolSpec } from '../../src/wire.ts';
-import { MASTER_KEY, SECRET, World } from './support.ts';
+import { MASTER_KEY } from '../support/server.ts';
+import { SECRET, World } from './support.ts';
 
 const CREDENTIAL = 'Bearer sk-credential';
 const settings = {

@@ -1,6 +1,8 @@
 /** What becomes of callers that passed, and wait or still send, when the pool is changed. */
 import { expect, test } from 'vitest';
-import { SECRET, T0, turn, turns, World } from './support.ts';
+import { T0 } from '../support/pools.ts';
+import { peerOf } from '../support/server.ts';
+import { SECRET, turn, turns, World } from './support.ts';
 import { KeyServer, signerOf, tokenOf } from './tokens.ts';
 
 const OPEN = { key: { required: false } };
@@ -33,7 +35,7 @@ async function waiting(world: World, headers: () => HeadersInit = () => ({})) {
 
 /** Lets grants be written, and their answers go out. */
 async function settled({ clock }: World): Promise<void> {
-  for (let i = 0; i < 5; i++) await clock.advance(0);
+  for (let i = 0; i < 5; i++) await clock.pass(0);
 }
 
 test('a change of the rules turns away who waits and would be refused, nobody else', async () => {
@@ -78,9 +80,9 @@ test('nobody is granted a slot on a key that expired while he waited', async () 
   const world = await full({});
   const headers = { 'x-nthpool-key': await world.makeKey('p', T0 + 5000) };
   const { first, second, release } = await waiting(world, () => headers);
-  await world.clock.advance(4999);
+  await world.clock.pass(4999);
   expect([first.status, second.status]).toEqual([null, null]);
-  await world.clock.advance(1);
+  await world.clock.pass(1);
   expect([first.status, second.status]).toEqual([504, 504]);
   expect((await release()).status).toBe(401);
 });
@@ -102,7 +104,7 @@ test.each<[string, (world: World) => Promise<unknown>]>([
     const { keys } = await (await world.admin('GET', '/pools/p/keys')).json();
     await world.admin('DELETE', `/pools/p/keys/${keys[0].id}`);
   }],
-  ['expired', (world) => world.clock.advance(5000)],
+  ['expired', (world) => world.clock.pass(5000)],
 ])('a key that %s while the body was read opens nothing', async (_, change) => {
   const world = await full({});
   const headers = { 'x-nthpool-key': await world.makeKey('p', T0 + 5000) };
@@ -113,8 +115,7 @@ test.each<[string, (world: World) => Promise<unknown>]>([
     body: readable,
     duplex: 'half',
   } as RequestInit);
-  const peer = { remoteAddr: { transport: 'tcp', hostname: '127.0.0.1' } };
-  const answer = world.app(request, peer);
+  const answer = world.app(request, peerOf());
   await turn();
   await change(world);
   end();

@@ -1,72 +1,13 @@
 /**
- * A whole server in the process of the test, on a store in memory, with a clock that stands still
- * until it is moved and a network that the test plays.
+ * A whole server before which callers of one pool prove who they are, with a network that the test
+ * plays.
  */
-import { Forwarding } from '../../src/http/forwarding.ts';
-import { DialError } from '../../src/upstream/forward/line.ts';
-import { openAccess } from '../../src/access/access.ts';
-import { freshKey, hashOf, keyRow } from '../../src/access/keys.ts';
-import type { AddressSettings } from '../../src/access/peer_address.ts';
-import type { FetchKeys } from '../../src/access/remote_keys.ts';
+import { freshKey, keyRow } from '../../src/access/keys.ts';
 import { signedHeaders } from '../../src/access/signed_text.ts';
-import { Vault } from '../../src/access/vault.ts';
-import type { Fetch } from '../../src/http/app.ts';
-import { makeApp } from '../../src/http/app.ts';
-import { Desk } from '../../src/http/desk.ts';
-import type { Server } from '../../src/http/server.ts';
-import type { Clock, Timer } from '../../src/scheduler/clock.ts';
-import { Deadlines } from '../../src/scheduler/deadlines.ts';
-import { Directory } from '../../src/scheduler/directory.ts';
-import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
-import { Scheduler } from '../../src/scheduler/scheduler.ts';
-import { MemoryStore } from '../../src/store/memory.ts';
-import type { Store } from '../../src/store/store.ts';
+import { T0 } from '../support/pools.ts';
+import { type Call, openServer, type ServerParts, TestServer } from '../support/server.ts';
 
-export const T0 = 1_800_000_000_000;
-export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
 export const SECRET = 'an HMAC secret of the tests: 0123456789';
-export const MASTER_KEY = 'master key of the tests 0123456789abcdef';
-
-/** Time that moves when it is told to; what is due is called in order. */
-export class ManualClock implements Clock {
-  shiftMs = 0;
-  #nowMs = T0;
-  #timers: { atMs: number; call: () => void }[] = [];
-
-  nowMs(): number {
-    return this.#nowMs;
-  }
-
-  preciseMs(): number {
-    return performance.now();
-  }
-
-  followWallClock(): void {}
-
-  after(delayMs: number, call: () => void): Timer {
-    const timer = { atMs: this.#nowMs + delayMs, call };
-    this.#timers.push(timer);
-    return { cancel: () => this.#timers = this.#timers.filter((other) => other !== timer) };
-  }
-
-  soon(call: () => void): void {
-    setImmediate(call);
-  }
-
-  async advance(ms: number): Promise<void> {
-    const endMs = this.#nowMs + ms;
-    while (true) {
-      const [next] = this.#timers.toSorted((a, b) => a.atMs - b.atMs);
-      if (next === undefined || next.atMs > endMs) break;
-      this.#timers = this.#timers.filter((other) => other !== next);
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      next.call();
-      await turn();
-    }
-    this.#nowMs = endMs;
-    await turn();
-  }
-}
 
 /** Lets everything run that waits for nothing but its turn. */
 export function turn(): Promise<void> {
@@ -78,74 +19,16 @@ export async function turns(): Promise<void> {
   for (let i = 0; i < 50; i++) await turn();
 }
 
-export interface WorldOptions extends Partial<AddressSettings> {
-  readonly store?: Store;
-  readonly clock?: ManualClock;
-  readonly fetch?: FetchKeys;
-  readonly baseDomain?: string;
-}
-
-export interface Ask {
+export interface Ask extends Call {
   readonly pool?: string;
   /** `acquire`, `{slotId}/renew`, `{slotId}/release`; with its query. */
   readonly path?: string;
-  readonly headers?: HeadersInit;
   readonly body?: string;
-  readonly from?: string;
-  readonly host?: string;
-  readonly method?: string;
 }
 
-export class World {
-  readonly clock: ManualClock;
-  readonly store: Store;
-  readonly server: Server;
-  readonly app: Fetch;
-
-  private constructor(server: Server, clock: ManualClock) {
-    this.clock = clock;
-    this.server = server;
-    this.store = server.store;
-    this.app = makeApp(server);
-  }
-
-  static async open(options: WorldOptions = {}): Promise<World> {
-    const { store = new MemoryStore(), clock = new ManualClock(), baseDomain = 'localhost' } =
-      options;
-    const snapshot = await store.open();
-    const { fence, attempt } = snapshot;
-    const scheduler = new Scheduler({
-      store,
-      clock,
-      fence,
-      attempt,
-      random: () => 0.5,
-      events: SILENT,
-    });
-    const directory = new Directory(store, scheduler, new Vault(MASTER_KEY));
-    directory.load(snapshot);
-    scheduler.restore(snapshot.leases);
-    const keepNonce = scheduler.journal.keepNonce.bind(scheduler.journal);
-    const access = openAccess({ fetch: noNetwork, ...options, clock, keepNonce });
-    access.nonces.restore(await store.readNonces());
-    const adminHash = hashOf(ADMIN_TOKEN);
-    const server: Server = {
-      forwarding: new Forwarding({
-        dial: () => Promise.reject(new DialError('refused')),
-        nowMs: () => clock.nowMs(),
-      }),
-      access,
-      scheduler,
-      directory,
-      governors: new GovernorKeeper(store, scheduler),
-      store,
-      deadlines: new Deadlines(clock),
-      adminHash,
-      desk: new Desk({ scheduler, store, adminHash, metricsHash: null }),
-      baseDomain,
-      describe: () => ({}),
-    };
-    return new World(server, clock);
+export class World extends TestServer {
+  static async open(parts: ServerParts = {}): Promise<World> {
+    return new World(await openServer(parts));
   }
 
   /** Makes a pool through the API; returns what was answered. */
@@ -165,24 +48,9 @@ export class World {
     return key;
   }
 
-  async admin(method: string, path: string, body?: unknown): Promise<Response> {
-    const request = new Request(`http://localhost:8787/admin/api${path}`, {
-      method,
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return await this.app(request, peerOf('127.0.0.1'));
-  }
-
-  async ask(ask: Ask = {}): Promise<Response> {
-    const { pool = 'p', path = 'acquire', headers = {}, body, from = '127.0.0.1' } = ask;
-    const { host = 'localhost:8787', method = 'POST' } = ask;
-    const request = new Request(`http://${host}/pools/${pool}/lock/${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-    });
-    return await this.app(request, peerOf(from));
+  ask({ pool = 'p', path = 'acquire', ...call }: Ask = {}): Promise<Response> {
+    const target = `/pools/${pool}/lock/${path}`;
+    return this.call(target, { method: 'POST', host: 'localhost:8787', ...call });
   }
 
   async status(ask: Ask = {}): Promise<number> {
@@ -210,8 +78,7 @@ export class World {
 
   /** The newest reason in the pool's access log. */
   async reason(pool = 'p'): Promise<string | null | undefined> {
-    const settled = this.server.scheduler.journal.settled();
-    await settled;
+    await this.server.scheduler.journal.settled();
     const { entries } = await this.store.readLog({ pool, limit: 1 });
     return entries[0]?.reason;
   }
@@ -222,22 +89,4 @@ export interface SignAs {
   readonly timestamp?: number;
   readonly nonce?: string;
   readonly door?: 'lock' | 'proxy';
-}
-
-export function peerOf(hostname: string) {
-  return { remoteAddr: { transport: 'tcp', hostname } };
-}
-
-const SILENT = {
-  lapsed: () => {},
-  storeFailing: () => {},
-  storeRecovered: () => {},
-  storeLost: () => {},
-  broken: (error: unknown) => {
-    throw error;
-  },
-};
-
-function noNetwork(url: string): Promise<Response> {
-  return Promise.reject(new Error(`a fetch of ${url} was not expected`));
 }

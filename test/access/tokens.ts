@@ -2,7 +2,7 @@
 import type { JWK } from 'jose';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { FetchKeys } from '../../src/access/remote_keys.ts';
-import { T0 } from './support.ts';
+import { T0 } from '../support/pools.ts';
 
 export const NOW_S = T0 / 1000;
 

@@ -1,23 +1,25 @@
 /** What only a whole process can show: files, exit codes, restarts, and that no secret gets out. */
 import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { signedHeaders } from '../../src/access/signed_text.ts';
-import { folder } from '../store/samples.ts';
 import { canary } from './canary.ts';
-import { run, Running } from './process.ts';
+import { endAll, freshFolder, type Running, start } from './process.ts';
+import { ADMIN_TOKEN as ADMIN } from './server.ts';
 import { rawToken } from '../access/tokens.ts';
 
-const ADMIN = canary('admin-token');
 const MASTER = canary('master-key');
 const HMAC = canary('hmac-secret');
 const JWT = canary('jwt-secret');
 const ENV = { NTHBOUNCER_ADMIN_TOKEN: ADMIN, NTHBOUNCER_MASTER_KEY: '' };
 const TIMEOUT = 60_000;
+afterEach(endAll);
 
 function serve(path: string, env: Record<string, string> = {}): Running {
-  return new Running(['serve', '--port', '0', '--db', `file:${path}/n.db`], { ...ENV, ...env });
+  return start(['serve', '--port', '0', '--db', `file:${path}/n.db`], { ...ENV, ...env });
 }
+
+const run = (words: readonly string[], env?: Record<string, string>) => start(words, env).finished;
 
 class Api {
   readonly origin: string;
@@ -63,7 +65,7 @@ class Api {
 const SIGNED = { key: { required: false }, hmac: { secrets: [HMAC] } };
 
 test('a signed call is refused after kill -9 and after a clean stop', async () => {
-  const path = folder();
+  const path = freshFolder();
   const first = serve(path);
   const api = new Api(await first.listening());
   await api.admin('POST', '/pools', { name: 'p', access: SIGNED });
@@ -88,7 +90,7 @@ test('a signed call is refused after kill -9 and after a clean stop', async () =
 
 describe('the master key', () => {
   test("is made in a file of its owner's alone, and a lost or wrong one is told", async () => {
-    const path = folder();
+    const path = freshFolder();
     const first = serve(path);
     const api = new Api(await first.listening());
     const file = join(path, 'master-key');
@@ -98,17 +100,17 @@ describe('the master key', () => {
     await first.stop();
 
     renameSync(file, `${file}.kept`);
-    const lost = await serve(path).ended;
+    const lost = await serve(path).finished;
     expect(lost.code).toBe(4);
-    expect(lost.out.trim().split('\n')).toHaveLength(1);
-    expect(lost.out).toContain('the master key is gone');
-    expect(lost.out).toContain('pools prod-a, prod-b');
+    expect(lost.output.trim().split('\n')).toHaveLength(1);
+    expect(lost.output).toContain('the master key is gone');
+    expect(lost.output).toContain('pools prod-a, prod-b');
     expect(existsSync(file)).toBe(false);
 
-    const wrong = await serve(path, { NTHBOUNCER_MASTER_KEY: MASTER }).ended;
-    expect([wrong.code, wrong.out.includes('does not open the secrets of pools prod-a, prod-b')])
+    const wrong = await serve(path, { NTHBOUNCER_MASTER_KEY: MASTER }).finished;
+    expect([wrong.code, wrong.output.includes('does not open the secrets of pools prod-a, prod-b')])
       .toEqual([4, true]);
-    expect(wrong.out).not.toContain(MASTER);
+    expect(wrong.output).not.toContain(MASTER);
 
     renameSync(`${file}.kept`, file);
     const again = new Api(await serve(path).listening());
@@ -117,14 +119,14 @@ describe('the master key', () => {
   }, TIMEOUT);
 
   test('that is too short ends the start before anything is touched', async () => {
-    const path = folder();
-    const { code, out } = await serve(path, { NTHBOUNCER_MASTER_KEY: 'short' }).ended;
-    expect([code, out.includes('NTHBOUNCER_MASTER_KEY is too short')]).toEqual([2, true]);
+    const path = freshFolder();
+    const { code, output } = await serve(path, { NTHBOUNCER_MASTER_KEY: 'short' }).finished;
+    expect([code, output.includes('NTHBOUNCER_MASTER_KEY is too short')]).toEqual([2, true]);
     expect(readdirSync(path)).toEqual([]);
   }, TIMEOUT);
 
   test('is changed by rekey, from a file and in the environment', async () => {
-    const path = folder();
+    const path = freshFolder();
     const db = ['rekey', '--db', `file:${path}/n.db`];
     const first = serve(path);
     await new Api(await first.listening()).admin('POST', '/pools', { name: 'p', access: SIGNED });
@@ -132,7 +134,7 @@ describe('the master key', () => {
     await first.stop();
     const before = readFileSync(join(path, 'master-key'), 'utf8');
     const renewed = await run(db, ENV);
-    expect([renewed.code, renewed.out]).toEqual([
+    expect([renewed.code, renewed.output]).toEqual([
       0,
       `sealed the secrets of 1 pools anew\nthe new key is in ${path}/master-key\n`,
     ]);
@@ -142,7 +144,7 @@ describe('the master key', () => {
       NTHBOUNCER_MASTER_KEY: `not ${MASTER}`,
       NTHBOUNCER_NEW_MASTER_KEY: MASTER,
     });
-    expect([wrong.code, wrong.out.includes('nothing was changed')]).toEqual([4, true]);
+    expect([wrong.code, wrong.output.includes('nothing was changed')]).toEqual([4, true]);
     const moved = await run(db, { ...ENV, NTHBOUNCER_NEW_MASTER_KEY: MASTER });
     expect(moved.code).toBe(0);
     expect(readFileSync(join(path, 'master-key'), 'utf8').trim()).toBe(MASTER);
@@ -154,7 +156,7 @@ describe('the master key', () => {
 });
 
 test('sign prints headers that pass, and takes the secret from no flag', async () => {
-  const path = folder();
+  const path = freshFolder();
   const api = new Api(await serve(path).listening());
   await api.admin('POST', '/pools', { name: 'p', access: SIGNED });
   const body = '{"holder":"ü"}';
@@ -174,30 +176,28 @@ test('sign prints headers that pass, and takes the secret from no flag', async (
   args[2] = 'q';
   const other = await run(args, { NTHBOUNCER_HMAC_SECRET: HMAC });
   expect(other.code).toBe(2);
-  expect(other.out).toMatch(/^nthbouncer: sign: --pool is q, and http.* is of the pool p\n$/);
+  expect(other.output).toMatch(/^nthbouncer: sign: --pool is q, and http.* is of the pool p\n$/);
 }, TIMEOUT);
 
 test('a pool without a key on a listener beyond loopback is warned about', async () => {
-  const path = folder();
+  const path = freshFolder();
   const first = serve(path);
   const api = new Api(await first.listening());
   await api.admin('POST', '/pools', { name: 'open', access: { key: { required: false } } });
   await first.stop();
-  expect(first.out).not.toContain('wants no key');
-  const second = new Running(
-    ['serve', '--port', '0', '--host', '0.0.0.0', '--db', `file:${path}/n.db`],
-    ENV,
-  );
+  expect(first.output).not.toContain('wants no key');
+  const words = ['serve', '--port', '0', '--host', '0.0.0.0', '--db', `file:${path}/n.db`];
+  const second = start(words, ENV);
   await second.listening();
-  expect(second.out).toContain('pool "open" wants no key: anybody who reaches');
-  expect(second.out).not.toContain('pool "default" wants no key');
+  expect(second.output).toContain('pool "open" wants no key: anybody who reaches');
+  expect(second.output).not.toContain('pool "default" wants no key');
 }, TIMEOUT);
 
 test('no secret is found in database, log or answers; no slotId in the log', async () => {
-  const path = folder();
+  const path = freshFolder();
   const server = serve(path, { NTHBOUNCER_MASTER_KEY: MASTER });
   const api = new Api(await server.listening());
-  const firstStart = server.out;
+  const firstStart = server.output;
   const firstKey = firstStart.match(/nb_live_\w+/)?.[0] ?? '';
   const access = { hmac: { secrets: [HMAC] }, jwt: { secret: JWT, header: 'x-token' } };
   await api.admin('POST', '/pools', { name: 'all', access });
@@ -251,7 +251,7 @@ test('no secret is found in database, log or answers; no slotId in the log', asy
   await server.stop();
 
   const files = readdirSync(path).map((name) => readFileSync(join(path, name), 'latin1')).join();
-  const log = server.out.slice(firstStart.length);
+  const log = server.output.slice(firstStart.length);
   const canaries = { ADMIN, MASTER, HMAC, JWT, allKey, keyedKey, near, firstKey, token };
   for (const [name, canary] of Object.entries(canaries)) {
     expect(canary.length).toBeGreaterThan(20);

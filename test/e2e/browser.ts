@@ -1,19 +1,19 @@
 /**
- * A real server in a process of its own and a real browser before it. Where there is no Chromium
- * the tests are skipped, and say so.
+ * A real browser before a real server. Where there is no Chromium the tests are skipped, and say
+ * so.
  */
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
-import { canary, searchAnswer, watch } from './canary.ts';
+import { afterAll } from 'vitest';
+import { searchAnswer } from './canary.ts';
+import { ADMIN_TOKEN, type Server, startServer } from './server.ts';
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const CHROMIUM = process.env['CHROMIUM'] ?? PATHS.find((path) => existsSync(path));
-export const ADMIN_TOKEN = canary('admin-token');
 export const SHOTS = join(tmpdir(), 'nthbouncer-shots');
 
 if (CHROMIUM === undefined) {
@@ -21,40 +21,33 @@ if (CHROMIUM === undefined) {
 }
 mkdirSync(SHOTS, { recursive: true });
 
-export interface Running {
-  readonly origin: string;
-  readonly stop: () => Promise<void>;
+let browser: Browser | null = null;
+afterAll(() => browser?.close());
+
+export interface Seen {
+  readonly server: Server;
+  readonly page: Page;
+  /** What the page complained of. */
+  readonly faults: string[];
 }
 
-export async function startServer(): Promise<Running> {
-  const folder = mkdtempSync(join(tmpdir(), 'nthbouncer-e2e-'));
-  const place = ['--port', '0', '--db', `file:${join(folder, 'e2e.db')}`];
-  const words = ['run', '-A', 'src/main.ts', 'serve', ...place];
-  const child = spawn('node_modules/.bin/deno', words, {
-    env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN, NO_COLOR: '1' },
-  });
-  watch(child, words);
-  const origin = await new Promise<string>((found, failed) => {
-    let text = '';
-    child.stdout.on('data', (chunk) => {
-      text += chunk;
-      const line = /listening on (\S+)/.exec(text);
-      if (line?.[1] !== undefined) found(line[1]);
-    });
-    child.on('exit', (code) => failed(new Error(`the server ended with ${code}`)));
-  });
-  const ended = new Promise<void>((done) => child.on('exit', () => done()));
-  return {
-    origin,
-    stop: () => {
-      child.kill('SIGTERM');
-      return ended;
-    },
-  };
+/** Starts a server, and opens a page that has yet to go somewhere. */
+export async function open(): Promise<Seen> {
+  const server = await startServer();
+  browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+  const page = await browser.newPage();
+  page.setDefaultTimeout(8_000);
+  const faults: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  page.on('pageerror', (error) => faults.push(error.message));
+  return { server, page, faults };
 }
 
-export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
+/** Fills in the form that signs an administrator in, and waits for the pools. */
+export async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Admin token').fill(ADMIN_TOKEN);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Pools' }).waitFor();
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');

@@ -7,7 +7,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { freshKey } from '../../src/access/keys.ts';
 import { folder } from '../store/samples.ts';
 import { canary, findings, searchAnswer, searched, searchFolder, watch } from './canary.ts';
-import { Server } from './server.ts';
+import { endAll } from './process.ts';
+import { startServer } from './server.ts';
 
 const SECRET = canary('planted');
 const SLOT = 'abcdefghijklmnopqrstuvwx';
@@ -63,11 +64,11 @@ describe('the search for secrets', () => {
 
   it('looks at the output, the answers and the files of a real server', async () => {
     const before = { ...searched };
-    const server = await new Server().start();
+    const server = await startServer();
     const pool = await server.pool('p');
     await pool.hold();
     await server.stop();
-    await server.end();
+    await endAll();
     expect(searched.outputs).toBeGreaterThan(before.outputs);
     expect(searched.answers).toBeGreaterThan(before.answers + 1);
     expect(searched.files).toBeGreaterThan(before.files);

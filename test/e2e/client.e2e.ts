@@ -1,21 +1,21 @@
 /** The client as programs have it: the package's own entry, on Node as JavaScript and on Deno. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../src/client/client.ts';
-import { LiveServer, sleep } from './live_server.ts';
+import { sleep } from './process.ts';
+import { type PoolCalls, Server } from './server.ts';
 
 const run = promisify(execFile);
-const server = new LiveServer();
+const server = new Server({ keepsPort: true });
 const lease = { termMs: 2_000, requestTimeoutMs: 60_000 };
-let key = '';
+let calls: PoolCalls;
 
 beforeAll(async () => {
   await run('node', ['.ci/client.mjs']);
   await server.start();
-  key = await server.pool('p', { concurrency: { limit: 1 }, lease });
+  calls = await server.pool('p', { concurrency: { limit: 1 }, lease });
 }, 20_000);
-afterAll(() => server.stop());
 
 const PROGRAM = `
   const { connect, SlotLost } = await import('nthbouncer/client');
@@ -34,14 +34,14 @@ describe('nthbouncer/client', () => {
     ['node', ['--input-type=module', '--eval', PROGRAM]],
     ['node_modules/.bin/deno', ['eval', `import process from 'node:process';${PROGRAM}`]],
   ])('holds a slot for longer than its term on %s', async (program, words) => {
-    const env = { ...process.env, WHERE: JSON.stringify([server.url, key]) };
+    const env = { ...process.env, WHERE: JSON.stringify([server.origin, calls.key]) };
     const { stdout } = await run(program, words, { env });
     expect(JSON.parse(stdout)).toEqual([false, 'number', 'function']);
-    expect(await server.deadlines('p')).toEqual([]);
+    expect(await calls.deadlines()).toEqual([]);
   });
 
   it('loses no slot and takes no second one while the server is killed thrice', async () => {
-    const pool = connect({ url: server.url, pool: 'p', key });
+    const pool = connect({ url: server.origin, pool: 'p', key: calls.key });
     let [inside, most, done] = [0, 0, 0];
     const worker = async () => {
       for (let turn = 0; turn < 3; turn++) {
@@ -64,6 +64,6 @@ describe('nthbouncer/client', () => {
     }
     await workers;
     expect({ most, done }).toEqual({ most: 1, done: 9 });
-    expect(await server.deadlines('p')).toEqual([]);
+    expect(await calls.deadlines()).toEqual([]);
   });
 }, 40_000);

@@ -1,14 +1,13 @@
 /** The console's commands against a running server, as a person or a script would call them. */
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../src/client/client.ts';
-import type { Finished } from './live_server.ts';
-import { LiveServer, sleep, start } from './live_server.ts';
+import { type Finished, sleep, start } from './process.ts';
+import { Server } from './server.ts';
 
-const server = new LiveServer();
+const server = new Server({ keepsPort: true });
 beforeAll(() => server.start());
-afterAll(() => server.stop());
 
 function nthbouncer(...words: string[]): Promise<Finished> {
   return start(words, server.env, { cwd: server.folder }).finished;
@@ -55,7 +54,7 @@ describe('the console', () => {
   it('makes a key that works until it is revoked', async () => {
     await json('pool', 'create', 'keys');
     const { out } = await nthbouncer('key', 'create', 'keys', '--name', 'w', '--expires-in', '1d');
-    const pool = connect({ url: server.url, pool: 'keys', key: out.trim() });
+    const pool = connect({ url: server.origin, pool: 'keys', key: out.trim() });
     await (await pool.acquire()).release();
     const [row] = await json('key', 'list', 'keys') as Record<string, unknown>[];
     expect(row).toMatchObject({ name: 'w', expiresAt: expect.any(Number) });
@@ -65,8 +64,8 @@ describe('the console', () => {
   });
 
   it('shows who holds and who waits, and takes a slot back', async () => {
-    const key = await server.pool('held', { concurrency: { limit: 1 } });
-    const pool = connect({ url: server.url, pool: 'held', key });
+    const { key } = await server.pool('held', { concurrency: { limit: 1 } });
+    const pool = connect({ url: server.origin, pool: 'held', key });
     const slot = await pool.acquire({ holder: 'first' });
     const next = pool.acquire({ waitMs: 20_000, holder: 'second' });
     const [held] = await json('slots', 'held') as Record<string, unknown>[];
@@ -81,8 +80,8 @@ describe('the console', () => {
   });
 
   it('follows the access log', async () => {
-    const key = await server.pool('logged');
-    const pool = connect({ url: server.url, pool: 'logged', key });
+    const { key } = await server.pool('logged');
+    const pool = connect({ url: server.origin, pool: 'logged', key });
     // The older one was not asked for, and is no news either.
     await (await pool.acquire({ holder: 'older' })).release();
     await (await pool.acquire({ holder: 'before' })).release();
@@ -113,8 +112,8 @@ describe('the console', () => {
   });
 
   it('backs the database up while it is used, and restores it', async () => {
-    const key = await server.pool('kept', { concurrency: { limit: 500 } });
-    const pool = connect({ url: server.url, pool: 'kept', key });
+    const { key } = await server.pool('kept', { concurrency: { limit: 500 } });
+    const pool = connect({ url: server.origin, pool: 'kept', key });
     const held = await pool.acquire({ holder: 'held' });
     let isDone = false;
     const traffic = (async () => {
@@ -132,7 +131,7 @@ describe('the console', () => {
     await server.stop();
     const restored = await nthbouncer('restore', file, '--db', server.db);
     expect(restored).toMatchObject({ code: 0, err: '' });
-    expect(existsSync(join(server.folder, 'nthbouncer.db.before-restore-1'))).toBe(true);
+    expect(existsSync(join(server.folder, 'state.db.before-restore-1'))).toBe(true);
     await server.start();
     const names = (await json('pool', 'list') as { name: string }[]).map(({ name }) => name);
     expect(names).toContain('kept');
@@ -145,9 +144,9 @@ describe('the console', () => {
   });
 
   it('answers a repeated acquire with the same slot, over a restart too', async () => {
-    const key = await server.pool('again', { concurrency: { limit: 2 } });
+    const { key } = await server.pool('again', { concurrency: { limit: 2 } });
     const acquire = async () => {
-      const response = await fetch(`${server.url}/pools/again/lock/acquire`, {
+      const response = await fetch(`${server.origin}/pools/again/lock/acquire`, {
         method: 'POST',
         headers: { 'x-nthpool-key': key, 'idempotency-key': 'once' },
       });

@@ -2,10 +2,10 @@
  * What a caller was told stands, whenever the process is killed.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { Servers, sleep, until } from './server.ts';
+import { endAll, sleep } from './process.ts';
+import { Server, startServer, until } from './server.ts';
 
-const servers = new Servers();
-afterEach(() => servers.end());
+afterEach(endAll);
 
 const fixed = (limit: number, more: object = {}) => ({
   concurrency: { limit, mode: 'fixed' },
@@ -14,7 +14,7 @@ const fixed = (limit: number, more: object = {}) => ({
 
 describe('kill -9', () => {
   it('loses no told grant and lets none in above the limit, in eight storms', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const pool = await server.pool('storm', fixed(5));
     let fenceMax = 0;
     for (let round = 0; round < 8; round++) {
@@ -53,7 +53,7 @@ describe('kill -9', () => {
   });
 
   it('during a first start leaves a database that the next start completes', async () => {
-    const server = servers.make();
+    const server = new Server();
     const starting = server.start();
     await sleep(250);
     server.signal('SIGKILL');
@@ -69,7 +69,7 @@ describe('kill -9', () => {
   });
 
   it('and a down time of more than a term do not cost a live holder its slot', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const lease = { termMs: 1200, renewIntervalMs: 400, requestTimeoutMs: 60_000 };
     const pool = await server.pool('down', fixed(1, { lease }));
     const { slotId } = await pool.hold();
@@ -82,7 +82,7 @@ describe('kill -9', () => {
   });
 
   it('keeps an operator rate: starts of the last minute still count', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const pool = await server.pool('rate', fixed(5, { rate: { rpm: 2 } }));
     for (let i = 0; i < 2; i++) await pool.release((await pool.hold()).slotId);
     await server.stop('SIGKILL');
@@ -94,7 +94,7 @@ describe('kill -9', () => {
   });
 
   it('keeps an operator rate of tokens: those of the last minute still count', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const pool = await server.pool('tokens', fixed(5, { rate: { tpm: 1000 } }));
     const held = await pool.acquire({ tokens: 600 });
     await pool.release((await pool.acquire({ tokens: 300 })).json.slotId);
@@ -110,7 +110,7 @@ describe('kill -9', () => {
 
 describe('SIGSTOP and SIGCONT of the server', () => {
   it('leave one owner of the slot: the lapsed holder is told, the waiter is served', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const lease = { termMs: 1000, renewIntervalMs: 300, requestTimeoutMs: 60_000 };
     const pool = await server.pool('frozen', fixed(1, { lease }));
     const { slotId } = await pool.hold();

@@ -7,10 +7,10 @@ import http from 'node:http';
 import net from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Server, Servers, sleep } from './server.ts';
+import { endAll, sleep } from './process.ts';
+import { Server, startServer } from './server.ts';
 
-const servers = new Servers();
-afterEach(() => servers.end());
+afterEach(endAll);
 
 /** The lines that a failed start printed, without those of the log. */
 function linesOf(server: Server): string[] {
@@ -29,17 +29,17 @@ describe('a start that cannot be', () => {
     ['a bad variable', [], { NTHBOUNCER_DRAIN_MS: 'soon' }, 'NTHBOUNCER_DRAIN_MS'],
     ['a short admin token', [], { NTHBOUNCER_ADMIN_TOKEN: 'short' }, 'NTHBOUNCER_ADMIN_TOKEN'],
   ])('for %s exits 2 with one line that names it', async (_, flags, env, name) => {
-    const server = await servers.start({ flags, env });
+    const server = await startServer({ flags, env });
     expect(await server.exited).toEqual({ code: 2, signal: null });
     expect(linesOf(server)).toHaveLength(1);
     expect(server.output).toContain(name);
   });
 
   it('for a bad pool in the configuration file exits 2 and makes no database', async () => {
-    const server = servers.make();
+    const server = new Server();
     const path = join(server.folder, 'pools.json');
     writeFileSync(path, '{"pools": [{"name": "a", "concurrency": {"limit": 0}}]}');
-    const again = await servers.start({ folder: server.folder, flags: ['--config', path] });
+    const again = await startServer({ folder: server.folder, flags: ['--config', path] });
     expect((await again.exited).code).toBe(2);
     expect(linesOf(again)).toHaveLength(1);
     expect(again.output).toContain('concurrency.limit');
@@ -50,27 +50,27 @@ describe('a start that cannot be', () => {
     const taken = net.createServer().listen(0, '127.0.0.1');
     await new Promise((done) => taken.once('listening', done));
     const { port } = taken.address() as net.AddressInfo;
-    const server = await servers.start({ flags: ['--port', String(port)] });
+    const server = await startServer({ flags: ['--port', String(port)] });
     expect((await server.exited).code).toBe(1);
     expect(server.output).toContain(`${port}: the port is taken; --port names another`);
     const flags = ['--pool-listen', `p=127.0.0.1:${port}`];
-    const second = await servers.start({ flags });
+    const second = await startServer({ flags });
     expect((await second.exited).code).toBe(1);
     expect(second.output).toContain(`${port}: the port is taken; --pool-listen names another`);
     taken.close();
   });
 
   it('for a second server on the database exits 3, and the first goes on', async () => {
-    const first = await servers.start();
+    const first = await startServer();
     const pool = await first.pool('twice');
-    const second = await servers.start({ folder: first.folder });
+    const second = await startServer({ folder: first.folder });
     expect((await second.exited).code).toBe(3);
     expect(linesOf(second)).toHaveLength(1);
     expect((await pool.acquire()).status).toBe(200);
   });
 
   it('for a damaged database exits 4, says so in one line, and changes no byte', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     await server.pool('before');
     await server.stop();
     const bytes = readFileSync(server.database);
@@ -84,7 +84,7 @@ describe('a start that cannot be', () => {
   });
 
   it('for a file that is no database exits 4 and changes no byte', async () => {
-    const server = servers.make();
+    const server = new Server();
     writeFileSync(server.database, 'this is a shopping list\n'.repeat(500));
     const before = digest(server.database);
     await server.start();
@@ -95,7 +95,7 @@ describe('a start that cannot be', () => {
 
 describe('a stop', () => {
   it('exits 0 within 2 s with twenty idle keep-alive connections', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const agent = new http.Agent({ keepAlive: true, maxSockets: 20 });
     const get = () =>
       new Promise((done, fail) =>
@@ -115,7 +115,7 @@ describe('a stop', () => {
     const upstream = http.createServer((_, answer) => void answer.write('begun'));
     await new Promise((done) => upstream.listen(0, '127.0.0.1', () => done(null)));
     const { port } = upstream.address() as net.AddressInfo;
-    const server = await servers.start({ flags: ['--drain-ms', '2000'] });
+    const server = await startServer({ flags: ['--drain-ms', '2000'] });
     const pool = await server.pool('up', { upstream: { url: `http://127.0.0.1:${port}` } });
     const headers = { host: 'up.localhost', 'x-nthpool-key': pool.key };
     const answer = await new Promise<http.IncomingMessage>((done, fail) => {
@@ -134,7 +134,7 @@ describe('a stop', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'by %s tells waiters 503 and keeps leases',
     async (name) => {
-      const server = await servers.start();
+      const server = await startServer();
       const pool = await server.pool('drain', { concurrency: { limit: 1 } });
       const { slotId } = await pool.hold();
       const waiting = pool.acquire({ waitMs: 20_000 });
@@ -150,7 +150,7 @@ describe('a stop', () => {
   );
 
   it('under load loses no answered grant', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const pool = await server.pool('load', { concurrency: { limit: 500 } });
     const told: string[] = [];
     let isOver = false;
@@ -175,12 +175,12 @@ describe('a stop', () => {
 
 describe('SIGHUP', () => {
   it('applies a good configuration file, and ignores a bad one', async () => {
-    const home = servers.make();
+    const home = new Server();
     const path = join(home.folder, 'pools.json');
     const write = (limit: number) =>
       writeFileSync(path, JSON.stringify({ pools: [{ name: 'filed', concurrency: { limit } }] }));
     write(2);
-    const server = await servers.start({ folder: home.folder, flags: ['--config', path] });
+    const server = await startServer({ folder: home.folder, flags: ['--config', path] });
     const limit = async () => (await server.admin('GET', '/pools/filed')).json.concurrency.limit;
     expect(await limit()).toBe(2);
     const change = await server.admin('PATCH', '/pools/filed', { concurrency: { limit: 9 } });

@@ -2,16 +2,15 @@
  * What somebody meets who starts, reloads and restarts a server by hand: first starts, tokens,
  * owners, and a database that is not this program's to touch.
  */
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ADMIN_TOKEN, type Server, Servers, sleep, until } from './server.ts';
+import { endAll, sleep, start } from './process.ts';
+import { ADMIN_TOKEN, Server, startServer, until } from './server.ts';
 
-const servers = new Servers();
-afterEach(() => servers.end());
+afterEach(endAll);
 
 /** No token in the environment, so that the server makes one. */
 const NO_TOKEN = { NTHBOUNCER_ADMIN_TOKEN: '' };
@@ -27,7 +26,7 @@ async function mayAdminister(server: Server, token: string): Promise<boolean> {
 
 describe('a first start', () => {
   it('prints a call that works, and the path of the token, and never again', async () => {
-    const server = await servers.start({ env: NO_TOKEN });
+    const server = await startServer({ env: NO_TOKEN });
     await hasTold(server);
     const lines = server.output.trim().split('\n');
     expect(lines[0]).toBe(`admin token written to ${join(server.folder, 'admin-token')}`);
@@ -51,10 +50,10 @@ describe('a first start', () => {
   });
 
   it('whose token file cannot be written keeps no token either', async () => {
-    const home = servers.make();
+    const home = new Server();
     const path = join(home.folder, 'admin-token');
     mkdirSync(join(path, 'in-the-way'), { recursive: true });
-    const server = await servers.start({ folder: home.folder, env: NO_TOKEN });
+    const server = await startServer({ folder: home.folder, env: NO_TOKEN });
     expect((await server.exited).code).toBe(1);
     rmSync(path, { recursive: true });
     await server.start();
@@ -63,12 +62,12 @@ describe('a first start', () => {
   });
 
   it('with a configuration file makes no pool of its own, nor does a later one', async () => {
-    const home = servers.make();
+    const home = new Server();
     const config = join(home.folder, 'pools.json');
     writeFileSync(config, '{"pools": [{"name": "filed"}]}');
-    const filed = await servers.start({ folder: home.folder, flags: ['--config', config] });
+    const filed = await startServer({ folder: home.folder, flags: ['--config', config] });
     await filed.stop();
-    const plain = await servers.start({ folder: home.folder });
+    const plain = await startServer({ folder: home.folder });
     const { json } = await plain.admin('GET', '/pools');
     expect(json.pools.map(({ name }: { name: string }) => name)).toEqual(['filed']);
     expect(keyIn(plain)).toBe('');
@@ -85,14 +84,14 @@ describe('a signal', () => {
     '%s in the moment that the server listens is a stop with exit 0',
     async (name) => {
       for (let round = 0; round < 3; round++) {
-        const server = await servers.start();
+        const server = await startServer();
         expect(await server.stop(name)).toEqual({ code: 0, signal: null });
       }
     },
   );
 
   it('SIGHUP in the moment that the server listens does not end it', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     server.signal('SIGHUP');
     await sleep(300);
     expect((await server.call('GET', '/healthz')).status).toBe(200);
@@ -100,7 +99,7 @@ describe('a signal', () => {
   });
 
   it('SIGHUP with a key taken out of the file refuses who waits by it', async () => {
-    const home = servers.make();
+    const home = new Server();
     const config = join(home.folder, 'pools.json');
     const keys = ['one', 'two'].map((name) => ({
       name,
@@ -111,7 +110,7 @@ describe('a signal', () => {
       writeFileSync(config, JSON.stringify({ pools: [pool] }));
     };
     write(keys);
-    const server = await servers.start({ folder: home.folder, flags: ['--config', config] });
+    const server = await startServer({ folder: home.folder, flags: ['--config', config] });
     const acquire = (key: string, waitMs: number) =>
       server.call('POST', '/pools/filed/lock/acquire', {
         headers: { 'x-nthpool-key': `nb_live_${key}` },
@@ -131,21 +130,19 @@ describe('a signal', () => {
 
 describe('admin-token --reset', () => {
   const reset = (database: string, ...flags: string[]) =>
-    spawnSync('node_modules/.bin/deno', [
-      ...['run', '-A', 'src/main.ts', 'admin-token', '--db', `file:${database}`, ...flags],
-    ], { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });
+    start(['admin-token', '--db', `file:${database}`, ...flags]).finished;
 
   it('makes a new token, and the old one is worth nothing', async () => {
-    const server = await servers.start({ env: NO_TOKEN });
+    const server = await startServer({ env: NO_TOKEN });
     const path = join(server.folder, 'admin-token');
     const old = readFileSync(path, 'utf8').trim();
-    const busy = reset(server.database, '--reset');
-    expect(busy.status).toBe(3);
-    expect(busy.stderr.trim().split('\n')).toHaveLength(1);
+    const busy = await reset(server.database, '--reset');
+    expect(busy.code).toBe(3);
+    expect(busy.err.trim().split('\n')).toHaveLength(1);
     expect(await mayAdminister(server, old)).toBe(true);
     await server.stop();
-    expect(reset(server.database).status).toBe(2);
-    expect(reset(server.database, '--reset').status).toBe(0);
+    expect((await reset(server.database)).code).toBe(2);
+    expect((await reset(server.database, '--reset')).code).toBe(0);
     const fresh = readFileSync(path, 'utf8').trim();
     expect(statSync(path).mode & 0o777).toBe(0o600);
     await server.start();
@@ -153,7 +150,7 @@ describe('admin-token --reset', () => {
     expect(await mayAdminister(server, old)).toBe(false);
     expect(await mayAdminister(server, fresh)).toBe(true);
     await server.stop();
-    const named = await servers.start({ folder: server.folder });
+    const named = await startServer({ folder: server.folder });
     expect(await mayAdminister(named, fresh)).toBe(false);
     expect(await mayAdminister(named, ADMIN_TOKEN)).toBe(true);
   });
@@ -161,7 +158,7 @@ describe('admin-token --reset', () => {
 
 describe('a slot', () => {
   it('released after a restart was held until then', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const pool = await server.pool('kept', { concurrency: { limit: 2 } });
     const { slotId } = await pool.hold();
     await server.stop('SIGKILL');
@@ -178,7 +175,7 @@ describe('a slot', () => {
 
 describe('a database', () => {
   it('of a newer version ends the start with 4 and one line, byte for byte untouched', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     await server.pool('before');
     await server.stop();
     const database = new Database(server.database);
@@ -196,8 +193,8 @@ describe('a database', () => {
   });
 
   it('that two servers start on in the same instant has one of them', async () => {
-    const home = servers.make();
-    const two = await Promise.all([1, 2, 3].map(() => servers.start({ folder: home.folder })));
+    const home = new Server();
+    const two = await Promise.all([1, 2, 3].map(() => startServer({ folder: home.folder })));
     const up = two.filter(({ origin }) => origin !== '');
     expect(up).toHaveLength(1);
     for (const server of two) {
@@ -208,7 +205,7 @@ describe('a database', () => {
   });
 
   it('with nothing but a torn write-ahead log beside it keeps what was told before', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const pool = await server.pool('torn', { concurrency: { limit: 9 } });
     const held = [await pool.hold(), await pool.hold()];
     await sleep(400);

@@ -1,24 +1,20 @@
 /** A client that is made from the API document, compiled and run against a server. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import openapi, { astToString } from 'openapi-typescript';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ADMIN_TOKEN, LiveServer } from './live_server.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { freshFolder } from './process.ts';
+import { ADMIN_TOKEN, Server } from './server.ts';
 
-const server = new LiveServer();
-const folder = mkdtempSync(join(tmpdir(), 'nthbouncer-openapi-'));
+const server = new Server();
+const folder = freshFolder();
 let key = '';
 
 beforeAll(async () => {
   await server.start();
-  key = await server.pool('p', { concurrency: { limit: 1 } });
+  ({ key } = await server.pool('p', { concurrency: { limit: 1 } }));
 }, 20_000);
-afterAll(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 const PROGRAM = `import type { paths } from './api.ts';
 
@@ -64,13 +60,13 @@ console.log(JSON.stringify({
 `;
 
 it('does what its types say', async () => {
-  const document = await (await fetch(`${server.url}/openapi.json`)).json();
+  const document = await (await fetch(`${server.origin}/openapi.json`)).json();
   writeFileSync(join(folder, 'api.ts'), astToString(await openapi(document)));
   writeFileSync(join(folder, 'use.ts'), PROGRAM);
   const words = ['run', '--check', '--allow-net', join(folder, 'use.ts')];
   const out = execFileSync(resolve('node_modules/.bin/deno'), [
     ...words,
-    server.url,
+    server.origin,
     key,
     ADMIN_TOKEN,
   ], { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } });

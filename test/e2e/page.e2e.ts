@@ -1,44 +1,27 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Running } from './browser.ts';
-import { ADMIN_TOKEN, axeFindings, CHROMIUM, launch, look, SHOTS, startServer } from './browser.ts';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { axeFindings, CHROMIUM, look, open, SHOTS, signIn } from './browser.ts';
+import { PoolCalls, type Server } from './server.ts';
 
 const NASTY = '<img src=x onerror=alert(1)>"><svg/onload=alert(1)>';
 
 describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
-  let server: Running;
-  let browser: Browser;
+  let server: Server;
   let page: Page;
   let key = '';
-  const faults: string[] = [];
+  let faults: string[];
 
   beforeAll(async () => {
-    server = await startServer();
-    browser = await launch();
-    page = await browser.newPage();
-    page.setDefaultTimeout(8_000);
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
-    page.on('pageerror', (error) => faults.push(error.message));
+    ({ server, page, faults } = await open());
     page.on('dialog', () => faults.push('a dialog opened'));
     page.on('request', (request) => {
       const url = request.url();
       if (!url.startsWith(server.origin) && !url.startsWith('data:')) faults.push(url);
     });
   });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
 
   const go = (path: string) => page.goto(`${server.origin}${path}`);
-  const lock = async (path: string, body: unknown) => {
-    const answer = await fetch(`${server.origin}/pools/shop/lock/${path}`, {
-      method: 'POST',
-      headers: { 'x-nthpool-key': key },
-      body: JSON.stringify(body),
-    });
-    return { status: answer.status, json: await answer.json() };
-  };
+  const acquire = (body: object) => new PoolCalls(server, 'shop', key).acquire(body);
   const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
 
   it('asks who is there, and lets the token in', async () => {
@@ -49,9 +32,7 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await press('Sign in');
     expect(await page.getByRole('alert').textContent()).toContain('not the admin token');
     faults.length = 0; // The browser reports the 401.
-    await page.getByLabel('Admin token').fill(ADMIN_TOKEN);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Pools' }).waitFor();
+    await signIn(page);
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ name: 'nthbouncer', httpOnly: true, sameSite: 'Strict' });
   });
@@ -66,13 +47,9 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await page.getByRole('heading', { name: 'shop' }).waitFor();
     expect(await page.getByText('fixed by the operator').count()).toBe(1);
     // So that nothing lapses while the pictures are taken.
-    const patched = await fetch(`${server.origin}/admin/api/pools/shop`, {
-      method: 'PATCH',
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-      body: JSON.stringify({
-        lease: { termMs: 600_000, requestTimeoutMs: 600_000 },
-        queue: { timeoutMs: 300_000 },
-      }),
+    const patched = await server.admin('PATCH', '/pools/shop', {
+      lease: { termMs: 600_000, requestTimeoutMs: 600_000 },
+      queue: { timeoutMs: 300_000 },
     });
     expect(patched.status).toBe(200);
   });
@@ -88,7 +65,7 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await page.getByRole('link', { name: 'Done' }).click();
     await page.getByRole('rowheader', { name: NASTY }).waitFor();
     expect(await page.content()).not.toContain(key);
-    expect((await lock('acquire', { holder: NASTY })).status).toBe(200);
+    expect((await acquire({ holder: NASTY })).status).toBe(200);
     expect(await look(page, 'access')).toEqual([]);
   });
 
@@ -96,8 +73,8 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await go('/admin');
     const row = page.getByRole('row', { name: /shop/ });
     expect(await row.locator('[data-field=inUse]').textContent()).toBe('1');
-    await lock('acquire', { holder: '=2+5' });
-    void lock('acquire', { waitMs: 300_000, holder: 'third' });
+    await acquire({ holder: '=2+5' });
+    void acquire({ waitMs: 300_000, holder: 'third' });
     await row.getByText('waiting').waitFor();
     expect(await row.locator('[data-field=inUse]').textContent()).toBe('2');
     expect(await row.locator('[data-field=queued]').textContent()).toBe('1');
@@ -143,7 +120,7 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await page.getByRole('cell', { name: '=2+5' }).waitFor();
     await page.getByLabel('Follow').check();
     await page.waitForTimeout(300);
-    await lock('acquire', { holder: 'followed' });
+    await acquire({ holder: 'followed' });
     await page.getByRole('cell', { name: 'followed' }).waitFor();
     expect(await look(page, 'log')).toEqual([]);
     const file = async (form: string) =>

@@ -1,34 +1,22 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Running } from './browser.ts';
-import { ADMIN_TOKEN, CHROMIUM, launch, look, startServer } from './browser.ts';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, look, open, signIn } from './browser.ts';
+import type { Server } from './server.ts';
 
 const SECRET = 'a-secret-of-thirty-two-characters-or-more';
 
 describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream', () => {
-  let server: Running;
-  let browser: Browser;
+  let server: Server;
   let page: Page;
-  const faults: string[] = [];
+  let faults: string[];
 
   beforeAll(async () => {
-    server = await startServer();
-    browser = await launch();
-    page = await browser.newPage();
-    page.setDefaultTimeout(8_000);
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
-    page.on('pageerror', (error) => faults.push(error.message));
+    ({ server, page, faults } = await open());
     await page.goto(`${server.origin}/admin/sign-in`);
-    await page.getByLabel('Admin token').fill(ADMIN_TOKEN);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Pools' }).waitFor();
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.stop();
+    await signIn(page);
   });
 
-  const open = (tab: string) => page.goto(`${server.origin}/admin/pools/default/${tab}`);
+  const show = (tab: string) => page.goto(`${server.origin}/admin/pools/default/${tab}`);
   const card = (title: string) => page.getByRole('region', { name: title, exact: true });
   /** Presses the form's button; what is told then. */
   const save = async (title: string) => {
@@ -39,15 +27,10 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
     await page.waitForTimeout(100);
     return await told.textContent() ?? '';
   };
-  const pool = async () => {
-    const answer = await fetch(`${server.origin}/admin/api/pools/default`, {
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-    });
-    return await answer.json();
-  };
+  const pool = async () => (await server.admin('GET', '/pools/default')).json;
 
   it('say what holds now, and what a change does', async () => {
-    await open('access');
+    await show('access');
     const told = card('Pool key').locator('.told');
     expect(await told.textContent()).toContain('Now: A call needs a key of this pool');
     await card('Pool key').getByLabel('A key is').selectOption('not required');
@@ -79,7 +62,7 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
     expect(await save('Signature (HMAC)')).toContain('access.hmac.secrets');
     await hmac.getByLabel('Secret', { exact: true }).fill(SECRET);
     expect(await save('Signature (HMAC)')).toContain('within 300 s');
-    await open('access');
+    await show('access');
     expect(await page.content()).not.toContain(SECRET);
     await hmac.getByLabel('Tolerance of timestamps (ms)').fill('60000');
     expect(await save('Signature (HMAC)')).toContain('within 60 s');
@@ -103,7 +86,7 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
       .toContain(
         'by the keys at https://id.example/keys with RS256 by https://id.example for a, b.',
       );
-    await open('access');
+    await show('access');
     expect(await jwt.getByLabel('Claims wanted').inputValue()).toBe('role = admin\nlevel = [1,2]');
     await jwt.getByLabel('Claims wanted').fill('level = [1, 2]');
     expect(await save('Token (JWT)')).toContain('Saved');
@@ -114,7 +97,7 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
     await jwt.getByLabel('RS256').uncheck();
     expect(await save('Token (JWT)')).toContain('signed by the secret with HS256');
     expect((await pool()).access.jwt).toMatchObject({ jwksUrl: null, jwks: null, secretSet: true });
-    await open('access');
+    await show('access');
     expect(await jwt.getByLabel('Keys from').inputValue()).toBe('secret');
     await jwt.getByLabel('Tolerance of clocks (s)').fill('5');
     expect(await save('Token (JWT)')).toContain('signed by the secret');
@@ -133,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
   });
 
   it('take an upstream and its credentials one by one', async () => {
-    await open('settings');
+    await show('settings');
     const upstream = card('Upstream');
     await upstream.getByRole('switch').check();
     await upstream.getByLabel('URL').fill('http://127.0.0.1:9/v1');
@@ -142,7 +125,7 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
     await fresh.getByLabel('Header', { exact: true }).fill('authorization');
     await fresh.getByLabel('Value').fill(`Bearer ${SECRET}`);
     expect(await save('Upstream')).toContain('forwarded to http://127.0.0.1:9/v1, with 1 of ours.');
-    await open('settings');
+    await show('settings');
     expect(await page.content()).not.toContain(SECRET);
     await fresh.getByLabel('Name').fill('key-b');
     await fresh.getByLabel('Header', { exact: true }).fill('x-key');
@@ -150,7 +133,7 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
     await upstream.getByLabel('Stall timeout (ms)').fill('5000');
     expect(await save('Upstream')).toContain('with 2 of ours.');
     expect(await look(page, 'settings-upstream')).toEqual([]);
-    await open('settings');
+    await show('settings');
     const first = upstream.getByRole('group', { name: 'Credential key-a' });
     await first.getByLabel('Remove it').check();
     expect(await save('Upstream')).toContain('with 1 of ours.');

@@ -1,12 +1,7 @@
 /** Odd spellings of a path, sent as they are: none of them leads past the check of a key. */
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
-import { folder } from '../store/samples.ts';
-import { canary } from './canary.ts';
-import { Running } from './process.ts';
-
-const ADMIN = canary('admin-token');
-const ENV = { NTHBOUNCER_ADMIN_TOKEN: ADMIN };
+import { startServer } from './server.ts';
 
 function send(origin: string, path: string, headers: Record<string, string>): Promise<number> {
   const { hostname, port } = new URL(origin);
@@ -19,20 +14,10 @@ function send(origin: string, path: string, headers: Record<string, string>): Pr
 }
 
 test('a path has one reading: a key never works in another pool, nor none at all', async () => {
-  const server = new Running(['serve', '--port', '0', '--db', `file:${folder()}/n.db`], ENV);
-  const origin = await server.listening();
-  const admin = { authorization: `Bearer ${ADMIN}` };
-  const make = async (path: string, body: object) => {
-    const answer = await fetch(`${origin}/admin/api${path}`, {
-      method: 'POST',
-      headers: admin,
-      body: JSON.stringify(body),
-    });
-    return await answer.json();
-  };
-  await make('/pools', { name: 'p1' });
-  await make('/pools', { name: 'p2' });
-  const { key } = await make('/pools/p1/keys', { name: 'k' });
+  const server = await startServer();
+  const { origin } = server;
+  const { key } = await server.pool('p1');
+  await server.pool('p2');
   const own = { 'x-nthpool-key': key };
   expect(await send(origin, '/pools/p1/lock/acquire', own)).toBe(200);
   const odd = [

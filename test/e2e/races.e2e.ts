@@ -3,15 +3,14 @@
  * connections. After each the capacity is exact.
  */
 import http from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, PoolCalls, type Server, Servers, sleep, until } from './server.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sleep } from './process.ts';
+import { type Answer, PoolCalls, type Server, startServer, until } from './server.ts';
 
-const servers = new Servers();
 let server: Server;
 beforeAll(async () => {
-  server = await servers.start();
+  server = await startServer();
 });
-afterAll(() => servers.end());
 
 let made = 0;
 const fresh = (limit: number, more: object = {}): Promise<PoolCalls> =>

@@ -2,23 +2,25 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LiveServer, sleep, start } from './live_server.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sleep, sources, start } from './process.ts';
+import { type PoolCalls, Server, startServer } from './server.ts';
 
 const TERM_MS = 3_000;
 const lease = { termMs: TERM_MS, requestTimeoutMs: 60_000 };
-const server = new LiveServer();
+const server = new Server({ keepsPort: true });
+let pool: PoolCalls;
 let key = '';
 
 beforeAll(async () => {
   await server.start();
-  key = await server.pool('p', { concurrency: { limit: 1 }, lease });
+  pool = await server.pool('p', { concurrency: { limit: 1 }, lease });
+  ({ key } = pool);
 }, 20_000);
-afterAll(() => server.stop());
 
 function run(options: readonly string[], command: readonly string[]) {
   return start(['run', ...options, 'p', '--', ...command], {
-    NTHBOUNCER_URL: server.url,
+    NTHBOUNCER_URL: server.origin,
     NTHBOUNCER_KEY: key,
     NTHBOUNCER_ADMIN_TOKEN: 'not for the command',
   });
@@ -43,14 +45,14 @@ function ticker(trap = '') {
 /** Kills the server, and tells when the lease that it knew of ends at the earliest. */
 async function killServer(): Promise<number> {
   // A lease of an earlier test may be left, which the restart gave a new term.
-  const deadlineMs = Math.max(...await server.deadlines('p'));
+  const deadlineMs = Math.max(...await pool.deadlines());
   await server.stop('SIGKILL');
   return deadlineMs;
 }
 
 describe('run', () => {
   it('takes its options before the pool and after it, and none of the command’s', async () => {
-    const env = { NTHBOUNCER_URL: server.url, NTHBOUNCER_KEY: key };
+    const env = { NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: key };
     const words = [
       'run',
       'p',
@@ -71,7 +73,7 @@ describe('run', () => {
   it('shows no key that cannot be sent, nor takes it for a server that is away', async () => {
     const path = join(server.folder, 'two-keys');
     writeFileSync(path, `${key}\n${key}\n`);
-    const env = { NTHBOUNCER_URL: server.url };
+    const env = { NTHBOUNCER_URL: server.origin };
     for (
       const [words, more] of [
         [['run', '--key-file', path, '--wait', '20s', 'p', '--', 'true'], {}],
@@ -91,12 +93,12 @@ describe('run', () => {
     const { code, out } = await run([], ['sh', '-c', script]).finished;
     expect(out).toBe('NTHBOUNCER_FENCE\nNTHBOUNCER_POOL\nNTHBOUNCER_SLOT_ID\n');
     expect(code).toBe(7);
-    expect(await server.deadlines('p')).toEqual([]);
+    expect(await pool.deadlines()).toEqual([]);
   });
 
   it('fails at once without a slot, and waits for one where it is asked to', async () => {
     const first = run([], ['sleep', '1.5']);
-    while ((await server.deadlines('p')).length === 0) await sleep(20);
+    while ((await pool.deadlines()).length === 0) await sleep(20);
     const [second, third] = await Promise.all([
       run([], ['true']).finished,
       run(['--wait', '20s'], ['true']).finished,
@@ -109,15 +111,15 @@ describe('run', () => {
   it('tells of a command that there is not, and holds nothing for it', async () => {
     expect((await run([], ['no-such-command']).finished).code).toBe(127);
     expect((await run([], [resolve('package.json')]).finished).code).toBe(126);
-    expect(await server.deadlines('p')).toEqual([]);
+    expect(await pool.deadlines()).toEqual([]);
   });
 
   it("runs the line that the README and the console's document show", async () => {
     const script = join(server.folder, 'call.sh');
     writeFileSync(script, '#!/bin/sh\necho "called $*"\n', { mode: 0o755 });
     writeFileSync(join(server.folder, 'call-the-api.sh'), readFileSync(script), { mode: 0o755 });
-    const made = await server.admin('POST', '/pools/default/keys', { name: 'test' });
-    const env = { NTHBOUNCER_URL: server.url, NTHBOUNCER_KEY: String(made['key']) };
+    const { json } = await server.admin('POST', '/pools/default/keys', { name: 'test' });
+    const env = { NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: json.key };
     const shown = ['README.md', 'docs/console.md'].flatMap((path) => [
       ...readFileSync(path, 'utf8').matchAll(/nthbouncer (run default [^`\n]*)/g),
     ]);
@@ -146,7 +148,7 @@ describe('run', () => {
   it('runs from source by npm, with the permissions that it needs', async () => {
     const words = ['run', 'p', '--wait', '30s', '--', 'sh', '-c', 'echo "$1"; exit 3', 'sh', '--x'];
     const child = spawn('npm', ['run', '-s', 'nthbouncer', '--', ...words], {
-      env: { ...process.env, NTHBOUNCER_URL: server.url, NTHBOUNCER_KEY: key },
+      env: { ...process.env, NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: key },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let out = '';
@@ -157,18 +159,18 @@ describe('run', () => {
 
   it('survives a restart of the server, and a term gone by', async () => {
     const { finished } = run([], ['sleep', '5']);
-    while ((await server.deadlines('p')).length === 0) await sleep(20);
+    while ((await pool.deadlines()).length === 0) await sleep(20);
     await sleep(700);
     await server.stop('SIGKILL');
     await server.start();
-    expect(await server.deadlines('p')).toHaveLength(1);
+    expect(await pool.deadlines()).toHaveLength(1);
     expect((await finished).code).toBe(0);
-    expect(await server.deadlines('p')).toEqual([]);
+    expect(await pool.deadlines()).toEqual([]);
   });
 
   it('waits through a restart of the server', async () => {
     const first = run([], ['sleep', '3']);
-    while ((await server.deadlines('p')).length === 0) await sleep(20);
+    while ((await pool.deadlines()).length === 0) await sleep(20);
     const second = run(['--wait', '20s'], ['true']);
     await sleep(700);
     await server.stop('SIGKILL');
@@ -202,7 +204,7 @@ describe('run', () => {
       await begun();
       running.process.kill(signal);
       await sleep(500);
-      const endsAtMs = Math.max(...await server.deadlines('p'));
+      const endsAtMs = Math.max(...await pool.deadlines());
       expect(lastMs()).toBeGreaterThan(Date.now() - 400);
       await sleep(endsAtMs - Date.now() + 100);
       const stoppedMs = lastMs();
@@ -216,7 +218,7 @@ describe('run', () => {
 
   it('goes on when it was stopped for a moment only', async () => {
     const running = run([], ['sleep', '4']);
-    while ((await server.deadlines('p')).length === 0) await sleep(20);
+    while ((await pool.deadlines()).length === 0) await sleep(20);
     running.process.kill('SIGSTOP');
     await sleep(1_200);
     running.process.kill('SIGCONT');
@@ -224,18 +226,17 @@ describe('run', () => {
   });
 
   it("does not mind a wall clock that jumps, its own and the server's", async () => {
-    const jumpy = new LiveServer(true);
-    await jumpy.start();
-    const NTHBOUNCER_KEY = await jumpy.pool('p', { concurrency: { limit: 1 }, lease });
-    const env = { NTHBOUNCER_URL: jumpy.url, NTHBOUNCER_KEY };
-    const first = start(['run', 'p', '--', 'sleep', '5'], env, { isJumpy: true });
-    while ((await jumpy.deadlines('p')).length === 0) await sleep(20);
-    const second = start(['run', '--wait', '20s', 'p', '--', 'true'], env, { isJumpy: true });
+    const isJumpy = { program: sources('test/e2e/jumpy_main.ts') };
+    const jumpy = await startServer(isJumpy);
+    const there = await jumpy.pool('p', { concurrency: { limit: 1 }, lease });
+    const env = { NTHBOUNCER_URL: jumpy.origin, NTHBOUNCER_KEY: there.key };
+    const first = start(['run', 'p', '--', 'sleep', '5'], env, isJumpy);
+    while ((await there.deadlines()).length === 0) await sleep(20);
+    const second = start(['run', '--wait', '20s', 'p', '--', 'true'], env, isJumpy);
     await sleep(4_000);
     expect(second.process.exitCode).toBe(null);
     expect((await first.finished).code).toBe(0);
     expect(await second.finished).toMatchObject({ code: 0, err: '' });
-    await jumpy.stop();
   });
 
   it('forwards signals, and kills on a second Ctrl-C', async () => {
@@ -269,8 +270,8 @@ describe('run', () => {
     const { command, begun } = ticker('trap "" TERM;');
     const running = run(['--holder', 'victim'], command);
     await begun();
-    const { slots } = await server.admin('GET', '/pools/p/slots');
-    const [slot] = (slots as { ref: string; holder: string }[]).filter(({ holder }) =>
+    const { json } = await server.admin('GET', '/pools/p/slots');
+    const [slot] = (json.slots as { ref: string; holder: string }[]).filter(({ holder }) =>
       holder === 'victim'
     );
     await server.admin('DELETE', `/pools/p/slots/${slot?.ref}`);

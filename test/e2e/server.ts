@@ -1,26 +1,18 @@
 /**
  * A whole server in a process of its own, on a fresh folder, for tests that stop and kill it.
- * Every process that a test starts here is ended by `Servers.end`, by its id.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { canary, watch } from './canary.ts';
+import { canary } from './canary.ts';
+import { type Exit, freshFolder, type How, type Running, sleep, start } from './process.ts';
 
 export const ADMIN_TOKEN = canary('admin-token');
-const COMMAND = ['node_modules/.bin/deno', 'run', '-A', 'src/main.ts', 'serve'];
-const START_MS_MAX = 30_000;
 
-export interface Exit {
-  readonly code: number | null;
-  readonly signal: string | null;
-}
-
-export interface ServerOptions {
+export interface ServerOptions extends How {
   readonly folder?: string;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Any free port at the first start, and the same at each that follows. */
+  readonly keepsPort?: boolean;
 }
 
 export interface Answer {
@@ -31,79 +23,62 @@ export interface Answer {
   readonly json: any;
 }
 
-export function sleep(ms: number): Promise<void> {
-  return new Promise((done) => setTimeout(done, ms));
-}
-
 export class Server {
   readonly folder: string;
-  output = '';
-  exited: Promise<Exit> = Promise.resolve({ code: null, signal: null });
+  /** Empty while it starts, and where it ended before it listened. */
   origin = '';
-  #child: ChildProcess | null = null;
+  #running: Running | null = null;
+  #port = '0';
   readonly #options: ServerOptions;
 
   constructor(options: ServerOptions = {}) {
     this.#options = options;
-    this.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'nthbouncer-e2e-'));
+    this.folder = options.folder ?? freshFolder();
   }
 
   get database(): string {
     return join(this.folder, 'state.db');
   }
 
-  get pid(): number {
-    return this.#child?.pid ?? -1;
+  get db(): string {
+    return `file:${this.database}`;
+  }
+
+  /** What the console wants to know of this server. */
+  get env(): Record<string, string> {
+    return { NTHBOUNCER_URL: this.origin, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN };
+  }
+
+  /** What the last process printed. */
+  get output(): string {
+    return this.#running?.output ?? '';
+  }
+
+  /** How the last process ended, once all that it printed is here. */
+  get exited(): Promise<Exit> {
+    const none = Promise.resolve({ code: null, signal: null });
+    return (this.#running?.finished ?? none).then(({ code, signal }) => ({ code, signal }));
   }
 
   /** Starts, and resolves once it listens or has exited. */
   async start(): Promise<this> {
-    const [program = '', ...fixed] = COMMAND;
-    const { flags = [], env = {} } = this.#options;
-    const words = [...fixed, '--port', '0', '--db', `file:${this.database}`, ...flags];
-    const child = spawn(program, words, {
-      env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN, NO_COLOR: '1', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    watch(child, words);
-    this.#child = child;
-    this.output = '';
+    const { flags = [], env = {}, keepsPort = false, ...how } = this.#options;
+    const words = ['serve', '--port', this.#port, '--db', this.db, ...flags];
+    const token = { NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN };
     this.origin = '';
-    this.exited = new Promise((done) =>
-      child.once('exit', (code, signal) => done({ code, signal }))
-    );
-    const listening = new Promise<void>((done) => {
-      const read = (chunk: unknown) => {
-        this.output += String(chunk);
-        this.origin = this.output.match(/listening on (\S+)/)?.[1] ?? '';
-        if (this.origin !== '') done();
-      };
-      child.stdout.on('data', read);
-      child.stderr.on('data', read);
-    });
-    const late = sleep(START_MS_MAX).then(() => {
-      throw new Error(`the server did not listen: ${this.output}`);
-    });
-    late.catch(() => {});
-    await Promise.race([listening, this.exited, late]);
+    this.#running = start(words, { ...token, ...env }, how);
+    this.origin = await this.#running.listensOrEnds() ?? '';
+    if (keepsPort && this.origin !== '') this.#port = new URL(this.origin).port;
     return this;
   }
 
   signal(name: NodeJS.Signals): void {
-    this.#child?.kill(name);
+    this.#running?.process.kill(name);
   }
 
   async stop(name: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
     this.signal(name);
     return await this.exited;
-  }
-
-  async end(): Promise<void> {
-    if (this.#child?.exitCode === null && this.#child.signalCode === null) {
-      this.signal('SIGKILL');
-      await this.exited;
-    }
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   async call(method: string, path: string, options: RequestInit = {}): Promise<Answer> {
@@ -169,6 +144,12 @@ export class PoolCalls {
     return (await this.server.admin('GET', `/pools/${this.name}/status`)).json;
   }
 
+  /** The instants, epoch ms, at which all leases end if nobody renews. */
+  async deadlines(): Promise<number[]> {
+    const { json } = await this.server.admin('GET', `/pools/${this.name}/slots`);
+    return json.slots.map((slot: { leaseDeadline: number }) => slot.leaseDeadline);
+  }
+
   /** How many slots can be had now, one after another; they are given back. */
   async capacity(): Promise<number> {
     const held: string[] = [];
@@ -190,23 +171,8 @@ export class PoolCalls {
   }
 }
 
-/** The servers of one test file. */
-export class Servers {
-  readonly #all: Server[] = [];
-
-  make(options: ServerOptions = {}): Server {
-    const server = new Server(options);
-    this.#all.push(server);
-    return server;
-  }
-
-  start(options: ServerOptions = {}): Promise<Server> {
-    return this.make(options).start();
-  }
-
-  async end(): Promise<void> {
-    await Promise.all(this.#all.splice(0).map((server) => server.end()));
-  }
+export function startServer(options: ServerOptions = {}): Promise<Server> {
+  return new Server(options).start();
 }
 
 /** Asks again until it holds; fails with what it saw last. */

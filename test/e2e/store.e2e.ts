@@ -3,15 +3,14 @@
  * granted that was not stored, and all goes on by itself afterwards.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Answer, type PoolCalls, Servers, sleep, until } from './server.ts';
+import { endAll, freshFolder, sleep } from './process.ts';
+import { type Answer, type PoolCalls, startServer, until } from './server.ts';
 
-const servers = new Servers();
-afterEach(() => servers.end());
+afterEach(endAll);
 
 const limited = (limit: number) => ({ concurrency: { limit, mode: 'fixed' } });
 
@@ -38,7 +37,7 @@ async function worksAgain(pool: PoolCalls, wanted: number): Promise<void> {
 
 describe('a write lock held from outside', () => {
   it('for a moment is waited out: no request fails', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const pool = await server.pool('short', limited(50));
     for (let round = 0; round < 5; round++) {
       let acquiring: Promise<Answer[]> = Promise.resolve([]);
@@ -53,7 +52,7 @@ describe('a write lock held from outside', () => {
   });
 
   it('at a start is waited out', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     await server.stop();
     await withWriteLock(server.database, async () => {
       const starting = server.start();
@@ -66,7 +65,7 @@ describe('a write lock held from outside', () => {
   });
 
   it('for 3 s gives 503 and no slot; held slots go on, and all works after it', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const pool = await server.pool('long', limited(5));
     const { slotId } = await pool.hold();
     await withWriteLock(server.database, async () => {
@@ -92,7 +91,7 @@ describe('a write lock held from outside', () => {
   });
 
   it('leaves a waiter its place: it is served when the lock is gone', async () => {
-    const server = await servers.start();
+    const server = await startServer();
     const pool = await server.pool('wait', limited(1));
     const spare = await server.pool('spare', limited(9));
     const { slotId } = await pool.hold();
@@ -122,15 +121,14 @@ describe('a full disk', () => {
   });
 
   it('gives 503 and no unstored grant, and is recovered from when it has room', async (context) => {
-    const folder = mkdtempSync(join(tmpdir(), 'nthbouncer-full-'));
+    const folder = freshFolder();
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'pipe' });
     } catch {
-      rmSync(folder, { recursive: true });
       return context.skip('mounting a small file system is not permitted here');
     }
     mounted.push(folder);
-    const server = await servers.start({ folder });
+    const server = await startServer({ folder });
     const pool = await server.pool('full', limited(400));
     const held = await pool.hold();
     const ballast = join(folder, 'ballast');

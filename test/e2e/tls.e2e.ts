@@ -9,11 +9,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import tls from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { start } from './live_server.ts';
-import { ADMIN_TOKEN, Server, Servers, sleep } from './server.ts';
+import { endAll, sleep, start } from './process.ts';
+import { Server, startServer } from './server.ts';
 
-const servers = new Servers();
-afterEach(() => servers.end());
+afterEach(endAll);
 
 /** The lines that a failed start printed, without those of the log. */
 function linesOf(server: Server): string[] {
@@ -22,7 +21,7 @@ function linesOf(server: Server): string[] {
 
 describe('TLS', () => {
   it('of an issuer that is not trusted is told, and taken with DENO_CERT', async () => {
-    const home = servers.make();
+    const home = new Server();
     const cert = join(home.folder, 'cert.pem');
     const key = join(home.folder, 'key.pem');
     execFileSync('openssl', [
@@ -31,8 +30,7 @@ describe('TLS', () => {
       ...['-addext', 'subjectAltName=IP:127.0.0.1', '-addext', 'basicConstraints=CA:FALSE'],
     ], { stdio: 'ignore' });
     const flags = ['--tls-cert', cert, '--tls-key', key];
-    const { origin } = await servers.start({ folder: home.folder, flags });
-    const env = { NTHBOUNCER_URL: origin, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN };
+    const { origin, env } = await startServer({ folder: home.folder, flags });
     const why = 'its certificate is of an issuer that is not trusted here; DENO_CERT';
     expect(await start(['pool', 'list'], env).finished).toMatchObject({
       code: 6,
@@ -48,7 +46,7 @@ describe('TLS', () => {
 
   /** A server with a certificate of its own, and how to make it another one. */
   async function secured(...pools: object[]) {
-    const { folder } = servers.make();
+    const { folder } = new Server();
     const cert = join(folder, 'cert.pem');
     const key = join(folder, 'key.pem');
     const make = (name: string) =>
@@ -60,7 +58,7 @@ describe('TLS', () => {
     const config = join(folder, 'pools.json');
     writeFileSync(config, JSON.stringify({ pools }));
     const flags = ['--tls-cert', cert, '--tls-key', key, '--config', config];
-    const server = await servers.start({ folder, flags });
+    const server = await startServer({ folder, flags });
     const port = Number(new URL(server.origin).port);
     return { server, make, key, flags, to: { host: '127.0.0.1', port, rejectUnauthorized: false } };
   }
@@ -85,7 +83,7 @@ describe('TLS', () => {
     await sleep(500);
     expect(server.output).toContain('not reloaded');
     expect(await subject()).toBe('second.test');
-    const fresh = await servers.start({ flags });
+    const fresh = await startServer({ flags });
     expect((await fresh.exited).code).toBe(2);
     expect(linesOf(fresh)).toHaveLength(1);
     expect(() => readFileSync(fresh.database)).toThrow();

@@ -4,11 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folder } from '../store/samples.ts';
-import { canary } from './canary.ts';
-import { Running } from './process.ts';
-
-const ADMIN = canary('admin-token');
+import { freshFolder } from './process.ts';
+import { ADMIN_TOKEN, startServer } from './server.ts';
 
 function send(url: string, method: string, headers: Record<string, string>, body = '') {
   return new Promise<IncomingMessage>((done, fail) => {
@@ -20,21 +17,17 @@ function send(url: string, method: string, headers: Record<string, string>, body
 }
 
 test('under TLS the session cookie is __Host-, Secure, and the only one that counts', async () => {
-  const path = folder();
-  const [cert, key] = [join(path, 'cert.pem'), join(path, 'key.pem')];
+  const folder = freshFolder();
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
   const out = ['-keyout', key, '-out', cert, '-days', '2', '-nodes'];
   execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...out, ...names], {
     stdio: 'ignore',
   });
-  const tls = ['--tls-cert', cert, '--tls-key', key];
-  const server = new Running(['serve', '--port', '0', '--db', `file:${path}/n.db`, ...tls], {
-    NTHBOUNCER_ADMIN_TOKEN: ADMIN,
-  });
-  const origin = await server.listening();
+  const { origin } = await startServer({ folder, flags: ['--tls-cert', cert, '--tls-key', key] });
   expect(origin).toMatch(/^https:/);
   const form = { origin, 'content-type': 'application/x-www-form-urlencoded' };
-  const signedIn = await send(`${origin}/admin/sign-in`, 'POST', form, `token=${ADMIN}`);
+  const signedIn = await send(`${origin}/admin/sign-in`, 'POST', form, `token=${ADMIN_TOKEN}`);
   expect(signedIn.statusCode).toBe(303);
   const [cookie = '', ...more] = signedIn.headers['set-cookie'] ?? [];
   expect(more).toEqual([]);

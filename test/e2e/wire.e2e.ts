@@ -4,17 +4,16 @@
  */
 import http from 'node:http';
 import net from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PoolCalls, type Server, Servers, sleep, until } from './server.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sleep } from './process.ts';
+import { type PoolCalls, type Server, startServer, until } from './server.ts';
 
-const servers = new Servers();
 let server: Server;
 let pool: PoolCalls;
 beforeAll(async () => {
-  server = await servers.start();
+  server = await startServer();
   pool = await server.pool('wire', { concurrency: { limit: 5, mode: 'fixed' } });
 });
-afterAll(() => servers.end());
 
 const ACQUIRE = '/pools/wire/lock/acquire';
 const port = () => Number(new URL(server.origin).port);

@@ -3,7 +3,8 @@
  */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/http/routes.ts';
-import { ADMIN_TOKEN, type Answer, type Caller, Door, fixed, WRONG_KEY } from './door.ts';
+import { ADMIN_TOKEN } from '../support/server.ts';
+import { type Answer, type Caller, Door, fixed, WRONG_KEY } from './door.ts';
 
 let door: Door;
 let caller: Caller;

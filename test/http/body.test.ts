@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ByteBudget, readBytes } from '../../src/http/body.ts';
 import { Deadlines } from '../../src/scheduler/deadlines.ts';
-import { ManualClock, turn } from '../access/support.ts';
+import { LoopClock } from '../support/manual_clock.ts';
 
 const KIB = 1024;
 
@@ -21,7 +21,7 @@ function sending(...sizes: number[]): Request {
 
 describe('readBytes', () => {
   test('tells a body that is too large, whole or in pieces', async () => {
-    const deadlines = new Deadlines(new ManualClock());
+    const deadlines = new Deadlines(new LoopClock());
     const read = (request: Request) => readBytes(request, { bytesMax: 10, deadlines });
     expect((await read(sending(5, 5))).kind).toBe('bytes');
     expect((await read(sending(5, 6))).kind).toBe('too_large');
@@ -31,19 +31,20 @@ describe('readBytes', () => {
   });
 
   test('gives up on a body that does not come in time', async () => {
-    const clock = new ManualClock();
+    const clock = new LoopClock();
     const deadlines = new Deadlines(clock);
     const read = readBytes(sending(5, 0), { bytesMax: 10, deadlines });
-    await clock.advance(11_000);
+    await clock.pass(11_000);
     expect(await read).toEqual({ kind: 'bad', reason: 'The body did not arrive in time.' });
   });
 
   test('lets large bodies hold no more than the budget, small ones any time', async () => {
-    const deadlines = new Deadlines(new ManualClock());
+    const clock = new LoopClock();
+    const deadlines = new Deadlines(clock);
     const budget = new ByteBudget(100 * KIB);
     const options = { bytesMax: 1024 * KIB, deadlines, budget };
     const slow = readBytes(sending(64 * KIB, 90 * KIB, 0), options);
-    await turn();
+    await clock.settle();
     expect((await readBytes(sending(64 * KIB, 20 * KIB), options)).kind).toBe('crowded');
     expect((await readBytes(sending(64 * KIB), options)).kind).toBe('bytes');
     expect((await readBytes(sending(64 * KIB, 10 * KIB), options)).kind).toBe('bytes');

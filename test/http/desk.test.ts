@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ADMIN_TOKEN, settle, T0, TestServer } from './support.ts';
+import { T0 } from '../support/pools.ts';
+import { ADMIN_TOKEN, peerOf, TestServer } from '../support/server.ts';
 
 const HOUR_MS = 3_600_000;
 const ORIGIN = { origin: 'http://127.0.0.1:8787' };
@@ -14,7 +15,7 @@ async function signedIn(test: TestServer) {
 describe('a session', () => {
   it('reads by its cookie, and writes with the origin and its token alone', async () => {
     const test = await TestServer.start();
-    await test.makePool('p1');
+    await test.openPool('p1');
     const { cookie, write } = await signedIn(test);
     expect((await test.call('/admin/api/pools', { headers: { cookie } })).status).toBe(200);
     const pause = (headers: Record<string, string>) =>
@@ -32,31 +33,31 @@ describe('a session', () => {
     const { id, cookie } = await signedIn(test);
     const ask = async (of: TestServer) =>
       (await of.call('/admin/api/pools', { headers: { cookie } })).status;
-    await test.clock.advance(11 * HOUR_MS);
+    await test.clock.pass(11 * HOUR_MS);
     expect(await ask(test)).toBe(200);
-    await test.clock.advance(11 * HOUR_MS);
+    await test.clock.pass(11 * HOUR_MS);
     expect(await ask(test)).toBe(200);
     expect(JSON.stringify(await test.store.readSessions())).not.toContain(id);
     await test.server.desk.sessions.save(test.clock.nowMs());
     const again = await TestServer.start(test.store);
     await again.server.desk.sessions.load();
-    await again.clock.advance(33 * HOUR_MS);
+    await again.clock.pass(33 * HOUR_MS);
     expect(await ask(again)).toBe(200);
-    await again.clock.advance(12 * HOUR_MS);
+    await again.clock.pass(12 * HOUR_MS);
     expect(await ask(again)).toBe(401);
   });
 
   it('is not opened from an address that failed five times within a minute', async () => {
     const test = await TestServer.start();
-    const signIn = async (token: string, address: string) => {
+    const signIn = async (token: string, from: string) => {
       const body = new URLSearchParams({ token }).toString();
       const headers = { ...ORIGIN, 'content-type': 'application/x-www-form-urlencoded' };
-      return (await test.call('/admin/sign-in', { method: 'POST', body, headers, address })).status;
+      return (await test.call('/admin/sign-in', { method: 'POST', body, headers, from })).status;
     };
     for (let i = 0; i < 5; i++) expect(await signIn('wrong', '10.0.0.1')).toBe(401);
     expect(await signIn(ADMIN_TOKEN, '10.0.0.1')).toBe(429);
     expect(await signIn(ADMIN_TOKEN, '10.0.0.2')).toBe(303);
-    await test.clock.advance(60_000);
+    await test.clock.pass(60_000);
     expect(await signIn(ADMIN_TOKEN, '10.0.0.1')).toBe(303);
   });
 });
@@ -64,12 +65,11 @@ describe('a session', () => {
 describe("a pool's page", () => {
   it('warns where anybody may call the pool, and nowhere else', async () => {
     const test = await TestServer.start();
-    await test.makePool('p1');
+    await test.openPool('p1');
     const { cookie } = await signedIn(test);
     const page = async () =>
       await (await test.call('/admin/pools/p1/access', { headers: { cookie } })).text();
-    const change = (access: object) =>
-      test.admin('/admin/api/pools/p1', { method: 'PATCH', body: { access } });
+    const change = (access: object) => test.admin('PATCH', '/pools/p1', { access });
     expect(await page()).toContain('This pool wants no key: anybody who reaches');
     await change({ ip: { allow: ['10.0.0.0/8'] } });
     expect(await page()).toContain('every address on its list who reaches');
@@ -82,7 +82,6 @@ describe("a pool's page", () => {
 
 describe('signing in', () => {
   const form = (token: string) => new URLSearchParams({ token }).toString();
-  const from = (address: string) => ({ remoteAddr: { transport: 'tcp', hostname: address } });
   const post = (body: BodyInit | ReadableStream, headers: HeadersInit = ORIGIN) =>
     new Request('http://127.0.0.1:8787/admin/sign-in', {
       method: 'POST',
@@ -94,13 +93,13 @@ describe('signing in', () => {
   it('has five tries a minute however many come at once, one IPv6 network together', async () => {
     const test = await TestServer.start();
     const tries = Array.from({ length: 40 }, async (_, at) => {
-      const { status } = await test.fetch(post(form('wrong')), from(`2001:db8::1:${at}`));
+      const { status } = await test.app(post(form('wrong')), peerOf(`2001:db8::1:${at}`));
       return status;
     });
     const told = await Promise.all(tries);
     expect(told.filter((status) => status === 401)).toHaveLength(5);
     expect(told.filter((status) => status === 429)).toHaveLength(35);
-    const other = await test.fetch(post(form(ADMIN_TOKEN)), from('2001:db8:0:1::1'));
+    const other = await test.app(post(form(ADMIN_TOKEN)), peerOf('2001:db8:0:1::1'));
     expect(other.status).toBe(303);
   });
 
@@ -108,10 +107,10 @@ describe('signing in', () => {
     const test = await TestServer.start();
     const evil = { origin: 'http://evil.test' };
     for (let i = 0; i < 20; i++) {
-      const { status } = await test.fetch(post(form(ADMIN_TOKEN), evil), from('10.0.0.1'));
+      const { status } = await test.app(post(form(ADMIN_TOKEN), evil), peerOf('10.0.0.1'));
       expect(status).toBe(403);
     }
-    expect((await test.fetch(post(form(ADMIN_TOKEN)), from('10.0.0.1'))).status).toBe(303);
+    expect((await test.app(post(form(ADMIN_TOKEN)), peerOf('10.0.0.1'))).status).toBe(303);
   });
 
   it('reads no more of a body without an end than a token has, and not for ever', async () => {
@@ -124,11 +123,11 @@ describe('signing in', () => {
         controller.enqueue(new Uint8Array(1000).fill(97));
       },
     });
-    expect((await test.fetch(post(endless), from('10.0.0.1'))).status).toBe(401);
+    expect((await test.app(post(endless), peerOf('10.0.0.1'))).status).toBe(401);
     expect(pulled).toBeLessThan(10_000);
-    const stuck = test.fetch(post(new ReadableStream()), from('10.0.0.1'));
-    await settle();
-    await test.clock.advance(10_000);
+    const stuck = test.app(post(new ReadableStream()), peerOf('10.0.0.1'));
+    await test.clock.settle();
+    await test.clock.pass(10_000);
     expect((await stuck).status).toBe(401);
   });
 });
@@ -163,19 +162,19 @@ describe('GET /admin/api/events', () => {
 
   it('tells of changed pools once a second, and of log rows', async () => {
     const test = await TestServer.start();
-    await test.makePool('p1');
-    await test.makePool('p2');
-    const answer = await test.admin('/admin/api/events');
+    await test.openPool('p1');
+    await test.openPool('p2');
+    const answer = await test.admin('GET', '/events');
     const reader = answer.body!.getReader();
     expect(await read(reader)).toContain('retry');
-    await test.clock.advance(1000);
+    await test.clock.pass(1000);
     expect(await read(reader)).toContain('"name":"p2"');
     await test.acquire('p1');
-    await test.clock.advance(250);
+    await test.clock.pass(250);
     const row = await read(reader);
     expect(row).toContain('event: log');
     expect(row).not.toContain('slotId');
-    await test.clock.advance(750);
+    await test.clock.pass(750);
     const changed = await read(reader);
     expect(changed).toContain('"name":"p1","limit":10,"effectiveLimit":10,"inUse":1');
     expect(changed).not.toContain('p2');
@@ -185,15 +184,15 @@ describe('GET /admin/api/events', () => {
 
   it('takes at most 32 viewers and 200 pools an event', async () => {
     const test = await TestServer.start();
-    for (let i = 0; i < 250; i++) await test.makePool(`p${i}`);
+    for (let i = 0; i < 250; i++) await test.openPool(`p${i}`);
     const answers = [];
-    for (let i = 0; i < 32; i++) answers.push(await test.admin('/admin/api/events'));
-    expect((await test.admin('/admin/api/events')).status).toBe(503);
+    for (let i = 0; i < 32; i++) answers.push(await test.admin('GET', '/events'));
+    expect((await test.admin('GET', '/events')).status).toBe(503);
     const reader = answers[0]!.body!.getReader();
     await read(reader);
-    await test.clock.advance(1000);
+    await test.clock.pass(1000);
     expect((await read(reader)).match(/"name"/g)).toHaveLength(200);
-    await test.clock.advance(1000);
+    await test.clock.pass(1000);
     expect((await read(reader)).match(/"name"/g)).toHaveLength(50);
     test.server.desk.watch.close();
   });
@@ -202,14 +201,14 @@ describe('GET /admin/api/events', () => {
 describe('the history', () => {
   it('has the points of each span, and survives a restart in bounded rows', async () => {
     const test = await TestServer.start();
-    await test.makePool('p1', { concurrency: { limit: 2 } });
+    await test.openPool('p1', { concurrency: { limit: 2 } });
     await test.server.desk.start();
     await test.acquire('p1');
     await test.acquire('p1');
     await test.acquire('p1');
-    await test.clock.advance(26_000);
+    await test.clock.pass(26_000);
     const last = async (of: TestServer, span: string, column: string) => {
-      const answer = await of.admin(`/admin/api/pools/p1/history?span=${span}`);
+      const answer = await of.admin('GET', `/pools/p1/history?span=${span}`);
       const series = await answer.json();
       expect(series.at.length).toBe(series[column].length);
       return series[column].slice(-6);
@@ -217,16 +216,16 @@ describe('the history', () => {
     expect(await last(test, '5m', 'inUse')).toEqual([0, 2, 2, 2, 2, 2]);
     expect((await last(test, '1h', 'granted')).at(-1)).toBe(2);
     expect((await last(test, '24h', 'refused')).at(-1)).toBe(1);
-    await test.clock.advance(2 * HOUR_MS);
+    await test.clock.pass(2 * HOUR_MS);
     await test.server.desk.stop();
-    await settle();
+    await test.clock.settle();
     expect((await test.store.readHistory()).length).toBeLessThanOrEqual(60 + 60 + 96);
     const again = await TestServer.start(test.store);
     await again.server.desk.history.load();
     again.clock.shiftMs = test.clock.nowMs() - T0;
-    const answer = await again.admin('/admin/api/pools/p1/history?span=24h');
+    const answer = await again.admin('GET', '/pools/p1/history?span=24h');
     expect(Math.max(...(await answer.json()).inUse)).toBe(2);
-    const wrong = await again.admin('/admin/api/pools/p1/history?span=7d');
+    const wrong = await again.admin('GET', '/pools/p1/history?span=7d');
     expect(wrong.status).toBe(400);
   });
 });

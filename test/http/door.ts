@@ -2,23 +2,11 @@
  * A whole server in the process of the test: the app, a scheduler on a manual clock and the store
  * in memory. A request's path goes in as it is written, as the runtime hands it over.
  */
-import { Forwarding } from '../../src/http/forwarding.ts';
-import { DialError } from '../../src/upstream/forward/line.ts';
-import { openAccess } from '../../src/access/access.ts';
-import { hashOf } from '../../src/access/keys.ts';
-import { Vault } from '../../src/access/vault.ts';
 import { type Fetch, makeApp } from '../../src/http/app.ts';
-import { Desk } from '../../src/http/desk.ts';
 import type { Server } from '../../src/http/server.ts';
-import { Deadlines } from '../../src/scheduler/deadlines.ts';
-import { Directory } from '../../src/scheduler/directory.ts';
-import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
-import { Scheduler } from '../../src/scheduler/scheduler.ts';
-import { MemoryStore } from '../../src/store/memory.ts';
-import type { Store } from '../../src/store/store.ts';
 import { ManualClock } from '../support/manual_clock.ts';
+import { AS_ADMIN, openServer, peerOf, type ServerParts } from '../support/server.ts';
 
-export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
 export const WRONG_KEY = `nb_live_${'x'.repeat(40)}`;
 
 export interface Call {
@@ -35,8 +23,7 @@ export interface Answer {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-export interface DoorParts {
-  readonly store?: Store;
+export interface DoorParts extends Pick<ServerParts, 'store'> {
   readonly change?: (server: Server) => Partial<Server>;
 }
 
@@ -44,62 +31,21 @@ export class Door {
   readonly clock: ManualClock;
   readonly server: Server;
   readonly app: Fetch;
-  readonly broken: unknown[] = [];
+  /** The faults that the scheduler told of. */
+  readonly broken: readonly unknown[];
 
-  private constructor(server: Server, clock: ManualClock) {
+  private constructor(server: Server, clock: ManualClock, broken: readonly unknown[]) {
     this.server = server;
     this.clock = clock;
     this.app = makeApp(server);
+    this.broken = broken;
   }
 
-  static async open({ store = new MemoryStore(), change }: DoorParts = {}): Promise<Door> {
+  static async open({ change, ...parts }: DoorParts = {}): Promise<Door> {
     const clock = new ManualClock();
-    const snapshot = await store.open();
-    const { fence, attempt } = snapshot;
     const broken: unknown[] = [];
-    const scheduler = new Scheduler({
-      store,
-      clock,
-      fence,
-      attempt,
-      random: () => 0.5,
-      events: {
-        lapsed: () => {},
-        storeFailing: () => {},
-        storeRecovered: () => {},
-        storeLost: () => {},
-        broken: (error) => broken.push(error),
-      },
-    });
-    const directory = new Directory(
-      store,
-      scheduler,
-      new Vault('master key of the tests 0123456789abcdef'),
-    );
-    directory.load(snapshot);
-    const adminHash = hashOf(ADMIN_TOKEN);
-    const server: Server = {
-      access: openAccess({
-        clock,
-        keepNonce: (row) => scheduler.journal.keepNonce(row),
-        clientIpHeader: 'x-forwarded-for',
-        fetch: () => Promise.reject(new Error('no network in tests')),
-      }),
-      forwarding: new Forwarding({
-        dial: () => Promise.reject(new DialError('refused')),
-        nowMs: () => clock.nowMs(),
-      }),
-      scheduler,
-      directory,
-      governors: new GovernorKeeper(store, scheduler),
-      store,
-      deadlines: new Deadlines(clock),
-      adminHash,
-      desk: new Desk({ scheduler, store, adminHash, metricsHash: null }),
-      baseDomain: 'localhost',
-      describe: () => ({ version: '0.0.0', runtime: 'test', schema: 1, uptimeMs: 1 }),
-    };
-    return new Door({ ...server, ...change?.(server) }, clock);
+    const server = await openServer({ ...parts, clock, broken: (error) => broken.push(error) });
+    return new Door({ ...server, ...change?.(server) }, clock, broken);
   }
 
   /** Sends a request; the answer may take time that the test must let pass. */
@@ -113,8 +59,7 @@ export class Door {
     } as RequestInit);
     // Making a Request would tidy the path up, which the runtime does not do.
     Object.defineProperty(request, 'url', { value: `http://${host}${target}` });
-    const peer = { remoteAddr: { transport: 'tcp', hostname: '127.0.0.1' } };
-    const answer = await this.app(request, peer);
+    const answer = await this.app(request, peerOf());
     const text = await answer.text();
     let json: unknown;
     try {
@@ -138,7 +83,7 @@ export class Door {
   async admin(method: string, path: string, body?: unknown): Promise<Answer> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return await this.call(method, `/admin/api${path}`, {
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
+      headers: AS_ADMIN,
       ...(text === undefined ? {} : { body: text }),
     });
   }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { METRICS_TOKEN, settle, TestServer } from './support.ts';
+import { AS_ADMIN, METRICS_TOKEN, TestServer } from '../support/server.ts';
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
 async function metricsOf(test: TestServer): Promise<Map<string, number>> {
-  const text = await (await test.admin('/metrics')).text();
+  const text = await (await test.call('/metrics', { headers: AS_ADMIN })).text();
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(lines.map((line) => {
     const at = line.lastIndexOf(' ');
@@ -15,7 +15,7 @@ async function metricsOf(test: TestServer): Promise<Map<string, number>> {
 describe('GET /metrics', () => {
   it('opens to the admin token and the metrics token, and to nobody else', async () => {
     const test = await TestServer.start();
-    expect((await test.admin('/metrics')).status).toBe(200);
+    expect((await test.call('/metrics', { headers: AS_ADMIN })).status).toBe(200);
     const answer = await test.call('/metrics', bearer(METRICS_TOKEN));
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toContain('text/plain');
@@ -26,13 +26,13 @@ describe('GET /metrics', () => {
 
   it('tells of slots, limits, the queue, refusals by code and waits', async () => {
     const test = await TestServer.start();
-    await test.makePool('p1', { concurrency: { limit: 2 } });
+    await test.openPool('p1', { concurrency: { limit: 2 } });
     await test.acquire('p1');
     await test.acquire('p1');
     expect((await test.acquire('p1')).status).toBe(429);
     const waiting = test.acquire('p1', { waitMs: 4000 });
-    await settle();
-    await test.clock.advance(3000);
+    await test.clock.settle();
+    await test.clock.pass(3000);
     const metrics = await metricsOf(test);
     expect(metrics.get('nthbouncer_pools')).toBe(1);
     expect(metrics.get('nthbouncer_pool_slots_in_use{pool="p1"}')).toBe(2);
@@ -44,7 +44,7 @@ describe('GET /metrics', () => {
     expect(metrics.get('nthbouncer_wait_seconds_bucket{pool="p1",le="0"}')).toBe(3);
     expect(metrics.get('nthbouncer_wait_seconds_count{pool="p1"}')).toBe(3);
     expect(metrics.get('nthbouncer_flush_seconds_count')).toBeGreaterThan(0);
-    await test.clock.advance(1000);
+    await test.clock.pass(1000);
     expect((await waiting).status).toBe(504);
     const later = await metricsOf(test);
     expect(later.get('nthbouncer_wait_seconds_bucket{pool="p1",le="5"}')).toBe(4);
@@ -54,7 +54,7 @@ describe('GET /metrics', () => {
 
   it('makes no series of unknown names, slots or keys', async () => {
     const test = await TestServer.start();
-    await test.makePool('p1');
+    await test.openPool('p1');
     await test.acquire('p1');
     const before = (await metricsOf(test)).size;
     for (let i = 0; i < 50; i++) {
@@ -74,7 +74,7 @@ describe('GET /metrics', () => {
 
   it('sums pools beyond the ceiling of series', async () => {
     const test = await TestServer.start();
-    for (let i = 0; i < 1003; i++) await test.makePool(`p${i}`, { concurrency: { limit: 3 } });
+    for (let i = 0; i < 1003; i++) await test.openPool(`p${i}`, { concurrency: { limit: 3 } });
     const metrics = await metricsOf(test);
     expect(metrics.get('nthbouncer_pools')).toBe(1003);
     expect(metrics.get('nthbouncer_pool_limit{pool="p999"}')).toBe(3);

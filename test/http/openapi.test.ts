@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { ROWS } from '../../src/http/api_doc.ts';
 import { apiDocument } from '../../src/http/openapi.ts';
 import { ROUTES } from '../../src/http/routes.ts';
-import { settle, TestServer } from './support.ts';
+import { AS_ADMIN, TestServer } from '../support/server.ts';
 
 describe('the API document', () => {
   it('has the routes that there are, and no other', () => {
@@ -27,18 +27,18 @@ describe('the API document', () => {
 
   it('says of answers what they are', async () => {
     const test = await TestServer.start();
-    await test.makePool('p1', { concurrency: { limit: 1 } });
+    await test.openPool('p1', { concurrency: { limit: 1 } });
     await test.acquire('p1');
     void test.acquire('p1', { waitMs: 9000 });
-    await settle();
-    await test.admin('/admin/api/pools/p1/keys', { method: 'POST', body: { name: 'k' } });
+    await test.clock.settle();
+    await test.admin('POST', '/pools/p1/keys', { name: 'k' });
     for (const [route, { answer }] of Object.entries(ROWS)) {
       const path = route.replace('GET ', '').replace('{pool}', 'p1');
       if (!route.startsWith('GET ') || answer === null || typeof answer === 'string') continue;
-      const result = answer.safeParse(await (await test.admin(path)).json());
+      const result = answer.safeParse(await (await test.call(path, { headers: AS_ADMIN })).json());
       expect(result.error?.message, route).toBeUndefined();
     }
-    await test.clock.advance(9000);
+    await test.clock.pass(9000);
   });
 
   it('makes a client that compiles and names what is there', async () => {

@@ -5,7 +5,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ROUTES } from '../../src/http/routes.ts';
 import { Hosts } from '../../src/http/hosts.ts';
-import { ADMIN_TOKEN, type Caller, Door, fixed } from './door.ts';
+import { ADMIN_TOKEN } from '../support/server.ts';
+import { type Caller, Door, fixed } from './door.ts';
 
 let door: Door;
 let first: Caller;

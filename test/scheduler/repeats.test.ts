@@ -7,6 +7,7 @@ import { Scheduler } from '../../src/scheduler/scheduler.ts';
 import type { Verdict } from '../../src/scheduler/verdict.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import { PoolSpec } from '../../src/wire.ts';
+import { QUIET } from '../support/events.ts';
 import { settings } from '../support/pools.ts';
 import { ask, slotOf } from '../support/repeats.ts';
 import { Rig } from '../support/rig.ts';
@@ -28,16 +29,7 @@ async function make(store = new MemoryStore()) {
     },
     soon: (then) => void setImmediate(then),
   };
-  const events = {
-    lapsed: () => {},
-    storeFailing: () => {},
-    storeRecovered: () => {},
-    storeLost: () => {},
-    broken: (error: unknown) => {
-      throw error;
-    },
-  };
-  const options = { store, clock, fence, attempt, random: () => 0, events };
+  const options = { store, clock, fence, attempt, random: () => 0, events: QUIET };
   const scheduler = new Scheduler(options);
   const settings = PoolSpec.parse({ name: 'p', concurrency: { limit: 1 } });
   const pool = scheduler.turn((nowMs, bouncer) => bouncer.create(nowMs, 'p', { settings }));

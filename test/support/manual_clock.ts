@@ -93,3 +93,14 @@ export class ManualClock implements Clock {
     this.#soon = [];
   }
 }
+
+/** The same where all that follows also waits for the event loop: bodies and streams. */
+export class LoopClock extends ManualClock {
+  override soon(call: () => void): void {
+    setImmediate(call);
+  }
+
+  override async settle(): Promise<void> {
+    for (let turns = 0; turns < 5; turns++) await new Promise((done) => setImmediate(done));
+  }
+}

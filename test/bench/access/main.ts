@@ -6,6 +6,8 @@
  */
 import { signedHeaders } from '../../../src/access/signed_text.ts';
 import { signerOf, tokenOf } from '../../access/tokens.ts';
+import { inFolder, median } from '../head.ts';
+import { wrk } from '../locks/load.ts';
 import { startServer } from '../locks/servers.ts';
 
 const ROUNDS = 3;
@@ -15,11 +17,16 @@ const CONNECTIONS = 64;
 const CALLS = 100_000;
 const CALLERS = 100;
 const SECRET = 'the secret of the benchmark 0123456789';
+/** When the tokens end, long after any run. */
+const FAR_S = 4_000_000_000;
 const PATH = '/pools/bench/lock/acquire';
 
 const signer = await signerOf('bench');
 const tokens = await Promise.all(
-  Array.from({ length: CALLERS }, (_, i) => tokenOf(signer, { claims: { sub: `caller-${i}` } })),
+  Array.from(
+    { length: CALLERS },
+    (_, i) => tokenOf(signer, { claims: { sub: `caller-${i}`, exp: FAR_S } }),
+  ),
 );
 const ALL = {
   ip: { allow: ['127.0.0.0/8'], deny: ['10.0.0.0/8'] },
@@ -37,37 +44,38 @@ const rounds: { key: Figures; all: Figures }[] = [];
 for (let round = 0; round < ROUNDS; round++) {
   rounds.push({ key: await measure({}, false), all: await measure(ALL, true) });
 }
-const median = (pick: (round: { key: Figures; all: Figures }) => number) =>
-  rounds.map(pick).toSorted((a, b) => a - b)[Math.floor(rounds.length / 2)] ?? NaN;
+const of = (pick: (round: { key: Figures; all: Figures }) => number) => median(rounds.map(pick));
 const shown = (name: 'key' | 'all') =>
-  `${median((round) => round[name].rate).toFixed(0)} acquires/s, ` +
-  `${median((round) => round[name].cpuUs).toFixed(0)} us of CPU each`;
+  `${of((round) => round[name].rate).toFixed(0)} acquires/s, ` +
+  `${of((round) => round[name].cpuUs).toFixed(0)} us of CPU each`;
 console.log(`${CONNECTIONS} connections`);
 console.log(`key alone: ${shown('key')}`);
 console.log(`key, address, HMAC and JWT: ${shown('all')}`);
-const rateRatio = median(({ key, all }) => all.rate / key.rate).toFixed(2);
-const cpuRatio = median(({ key, all }) => key.cpuUs / all.cpuUs).toFixed(2);
+const rateRatio = of(({ key, all }) => all.rate / key.rate).toFixed(2);
+const cpuRatio = of(({ key, all }) => key.cpuUs / all.cpuUs).toFixed(2);
 console.log(`ratio: ${rateRatio}, by CPU time ${cpuRatio} (at least 0.5 is wanted)`);
 
 async function measure(access: object, isSigned: boolean): Promise<Figures> {
-  const folder = await Deno.makeTempDir({ dir: '.', prefix: 'data-bench-' });
-  const server = await startServer(folder, { concurrency: { limit: 1_000_000 }, access });
-  try {
-    const [key] = server.args;
-    const args = [key, PATH];
-    if (isSigned) {
-      await Deno.writeTextFile(`${folder}/signed`, signedLines());
-      await Deno.writeTextFile(`${folder}/callers`, callerLines());
-      args.push(`${folder}/signed`, `${folder}/callers`);
+  return await inFolder(async (folder) => {
+    const server = await startServer(folder, { concurrency: { limit: 1_000_000 }, access });
+    try {
+      const [key] = server.args;
+      const args = [key, PATH];
+      if (isSigned) {
+        await Deno.writeTextFile(`${folder}/signed`, signedLines());
+        await Deno.writeTextFile(`${folder}/callers`, callerLines());
+        args.push(`${folder}/signed`, `${folder}/callers`);
+      }
+      const cpuBeforeUs = await cpuUsOf(server.pid);
+      const how = { connections: CONNECTIONS, seconds: SECONDS };
+      const script = 'test/bench/access/acquire.lua';
+      const { requests, us } = await wrk(how, script, [server.origin, '--', ...args]);
+      const cpuUs = (await cpuUsOf(server.pid) - cpuBeforeUs) / requests;
+      return { rate: requests / us * 1e6, cpuUs };
+    } finally {
+      await server.end();
     }
-    const cpuBeforeUs = await cpuUsOf(server.pid);
-    const { requests, us } = await load(server.origin, args);
-    const cpuUs = (await cpuUsOf(server.pid) - cpuBeforeUs) / requests;
-    return { rate: requests / us * 1e6, cpuUs };
-  } finally {
-    await server.end();
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 function signedLines(): string {
@@ -89,19 +97,4 @@ async function cpuUsOf(pid: number): Promise<number> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
-}
-
-async function load(
-  origin: string,
-  args: readonly string[],
-): Promise<{ requests: number; us: number }> {
-  const script = 'test/bench/access/acquire.lua';
-  const { stdout, stderr, success } = await new Deno.Command('wrk', {
-    args: [`-t1`, `-c${CONNECTIONS}`, `-d${SECONDS}s`, '-s', script, origin, '--', ...args],
-  }).output();
-  const text = new TextDecoder().decode(stdout);
-  if (!success) throw new Error(`wrk failed: ${text}${new TextDecoder().decode(stderr)}`);
-  const { requests, us, bad, failed } = JSON.parse(text.match(/RESULT (.*)/)?.[1] ?? '{}');
-  if (bad > 0 || failed > 0) throw new Error(`${bad} answers other than 200, ${failed} failed`);
-  return { requests, us };
 }

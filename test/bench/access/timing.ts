@@ -4,7 +4,9 @@
  * with 1 where that is more than 5 %. Run it on a quiet machine: `deno run -A` this file.
  */
 import { freshKey } from '../../../src/access/keys.ts';
-import { peerOf, World } from '../../access/support.ts';
+import { median } from '../head.ts';
+import { peerOf } from '../../support/server.ts';
+import { World } from '../../access/support.ts';
 
 const ROUNDS = 10_000;
 const WARM_UP = 2_000;
@@ -34,7 +36,7 @@ for (let round = -WARM_UP; round < ROUNDS; round++) {
     if (round >= 0) times[name]?.push(us);
   }
   // As a server does, let what was logged be written.
-  if (round % 50 === 0) await world.clock.advance(250);
+  if (round % 50 === 0) await world.clock.pass(250);
 }
 
 const medians = names.map((name) => median(times[name] ?? []));
@@ -54,8 +56,4 @@ async function measure(pool: string, key: string, address: string): Promise<numb
   const us = (performance.now() - startMs) * 1000;
   if (answer.status !== 401) throw new Error(`${answer.status} was not expected`);
   return us;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }

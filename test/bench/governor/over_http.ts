@@ -3,7 +3,7 @@
  * HTTP, the simulated upstream at the pace of the clock, and workers that only acquire and release.
  * Prints both and their difference. Options: --seconds N, --seed N, --only NAME.
  */
-import { parseArgs } from 'node:util';
+import { inFolder, optionsOf } from '../head.ts';
 import { startServer, type Target } from '../locks/servers.ts';
 import { runScenario } from './bench.ts';
 import { mulberry32 } from './chance.ts';
@@ -16,14 +16,7 @@ import { SimulatedUpstream } from './upstream.ts';
 const WORKERS = 64;
 const WAIT_MS = 30_000;
 
-const { values } = parseArgs({
-  args: Deno.args,
-  options: {
-    seconds: { type: 'string', default: '120' },
-    seed: { type: 'string', default: '11' },
-    only: { type: 'string' },
-  },
-});
+const values = optionsOf({ seconds: '120', seed: '11', only: '' });
 const durationMs = Number(values.seconds) * 1000;
 const seed = Number(values.seed);
 
@@ -53,7 +46,7 @@ const SCENARIOS: readonly Scenario[] = [
 ];
 
 for (const scenario of SCENARIOS) {
-  if (values.only !== undefined && !scenario.name.includes(values.only)) continue;
+  if (!scenario.name.includes(values.only)) continue;
   const { goodput, refusedShare } = runScenario(scenario, ['nthbouncer', LIMITERS.nthbouncer!], [
     seed,
   ]);
@@ -74,17 +67,17 @@ function percent(share: number): string {
 }
 
 async function runForReal(scenario: Scenario): Promise<Figures> {
-  const folder = await Deno.makeTempDir({ dir: '.', prefix: 'data-bench-' });
-  const server = await startServer(folder, {
-    concurrency: { mode: 'adaptive', limit: 4, min: 1, max: 256 },
-    queue: { maxDepth: 1000, timeoutMs: WAIT_MS },
+  return await inFolder(async (folder) => {
+    const server = await startServer(folder, {
+      concurrency: { mode: 'adaptive', limit: 4, min: 1, max: 256 },
+      queue: { maxDepth: 1000, timeoutMs: WAIT_MS },
+    });
+    try {
+      return measure(scenario, await drive(scenario, server));
+    } finally {
+      await server.end();
+    }
   });
-  try {
-    return measure(scenario, await drive(scenario, server));
-  } finally {
-    await server.end();
-    await Deno.remove(folder, { recursive: true });
-  }
 }
 
 async function drive(scenario: Scenario, server: Target): Promise<Run> {

@@ -3,31 +3,19 @@
  * that is measured in turn with it. Prints what was measured; any status but 200 fails the run.
  * Needs wrk (a Debian package) on the PATH. Options: --seconds N, --rounds N, --connections 1,64.
  */
-import { parseArgs } from 'node:util';
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { inFolder, median, optionsOf } from '../head.ts';
 import { startNoop, startServer, type Target } from './servers.ts';
-import { load, median, type Run } from './load.ts';
+import { load, type Run } from './load.ts';
 import { acquireLatencies } from './latency.ts';
 
 const FSYNC_US_MIN = 50;
 
-const { values } = parseArgs({
-  args: Deno.args,
-  options: {
-    seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '1,16,64,256' },
-  },
-});
-const folder = await Deno.makeTempDir({ dir: '.', prefix: 'data-bench-' });
-try {
-  await main();
-} finally {
-  await Deno.remove(folder, { recursive: true });
-}
+const values = optionsOf({ seconds: '4', rounds: '3', connections: '1,16,64,256' });
+await inFolder(main);
 
-async function main(): Promise<void> {
-  const fsyncUs = measureFsync();
+async function main(folder: string): Promise<void> {
+  const fsyncUs = measureFsync(folder);
   console.log(`fsync (4 KiB append, median of 200): ${fsyncUs.toFixed(0)} us`);
   if (fsyncUs < FSYNC_US_MIN) throw new Error('void: the database folder does not reach a disk');
   const noop = await startNoop();
@@ -72,7 +60,7 @@ async function compare(connections: number, noop: Target, server: Target): Promi
 }
 
 /** The median time of an append of 4 KiB that reaches the disk, us. */
-function measureFsync(): number {
+function measureFsync(folder: string): number {
   const file = openSync(`${folder}/fsync`, 'w');
   const block = new Uint8Array(4096).fill(7);
   const times = Array.from({ length: 200 }, () => {

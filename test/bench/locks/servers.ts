@@ -21,16 +21,8 @@ export async function startNoop(): Promise<Target> {
 /** @param pool what the benchmark's pool has beside its width. */
 export async function startServer(folder: string, pool: object = {}): Promise<Target> {
   const db = `file:${folder}/bench.db`;
-  const { origin, end, pid } = await start([
-    'run',
-    '-A',
-    'src/main.ts',
-    'serve',
-    '--port',
-    '0',
-    '--db',
-    db,
-  ]);
+  const words = ['run', '-A', 'src/main.ts', 'serve', '--port', '0', '--db', db];
+  const { origin, end, pid } = await start(words);
   await admin(origin, '/pools', { name: 'bench', concurrency: { limit: 100_000 }, ...pool });
   const { key } = await admin(origin, '/pools/bench/keys', { name: 'bench' });
   return { origin, args: [key ?? '', '/pools/bench/lock/acquire', '/pools/bench/lock/'], end, pid };
@@ -50,7 +42,8 @@ export async function admin(
   return await answer.json();
 }
 
-async function start(args: string[]): Promise<Omit<Target, 'args'>> {
+/** Starts a program of Deno's, once it says where it listens. */
+export async function start(args: string[]): Promise<Omit<Target, 'args'>> {
   const child = new Deno.Command(Deno.execPath(), {
     args,
     env: { NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN, NO_COLOR: '1' },

@@ -5,10 +5,10 @@
  * log with "Follow"). Prints the median ratio. Needs wrk on the PATH and a Chromium. Options:
  * --seconds N, --rounds N, --connections N.
  */
-import { parseArgs } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { chromium } from 'playwright-core';
-import { load, median } from '../locks/load.ts';
+import { inFolder, median, optionsOf } from '../head.ts';
+import { load } from '../locks/load.ts';
 import { admin, ADMIN_TOKEN, startServer, type Target } from '../locks/servers.ts';
 
 const RATIO_WANTED = 0.9;
@@ -18,22 +18,10 @@ const SLOTS_A_POOL = 10;
 const SLOTS_WIDE = 10_000;
 const CHROMIUM = Deno.env.get('CHROMIUM') ?? '/usr/bin/chromium';
 
-const { values } = parseArgs({
-  args: Deno.args,
-  options: {
-    seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '7' },
-    connections: { type: 'string', default: '64' },
-  },
-});
-const folder = await Deno.makeTempDir({ dir: '.', prefix: 'data-bench-' });
-try {
-  await main();
-} finally {
-  await Deno.remove(folder, { recursive: true });
-}
+const values = optionsOf({ seconds: '4', rounds: '7', connections: '64' });
+await inFolder(main);
 
-async function main(): Promise<void> {
+async function main(folder: string): Promise<void> {
   const server = await startServer(folder);
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   try {

@@ -3,7 +3,7 @@
  * and a plain fetch proxy in the same run, one after another in each round. Needs wrk, nginx and
  * haproxy (Debian packages) on the PATH. Options: --seconds N, --rounds N, --connections 1,16,64.
  */
-import { parseArgs } from 'node:util';
+import { inFolder, median, optionsOf } from '../head.ts';
 import { startAll, type Target } from './servers.ts';
 
 interface Run {
@@ -11,30 +11,26 @@ interface Run {
   readonly p99ms: number;
 }
 
-const { values } = parseArgs({
-  args: Deno.args,
-  options: {
-    seconds: { type: 'string', default: '3' },
-    rounds: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '1,16,64' },
-  },
-});
-const folder = await Deno.makeTempDir({ dir: '.', prefix: 'data-bench-' });
-let targets: Target[] = [];
-try {
-  targets = await startAll(folder);
-  for (const [what, path] of [['small GET', '/'], ['1 MiB', '/mib']] as const) {
-    console.log(`\n${what}: requests/s (ratio to nginx), p99 ms (ratio)`);
-    for (const connections of values.connections.split(',').map(Number)) {
-      await compare(path, connections);
+const values = optionsOf({ seconds: '3', rounds: '3', connections: '1,16,64' });
+await inFolder(async (folder) => {
+  const targets = await startAll(folder);
+  try {
+    for (const [what, path] of [['small GET', '/'], ['1 MiB', '/mib']] as const) {
+      console.log(`\n${what}: requests/s (ratio to nginx), p99 ms (ratio)`);
+      for (const connections of values.connections.split(',').map(Number)) {
+        await compare(targets, path, connections);
+      }
     }
+  } finally {
+    for (const target of targets) await target.end();
   }
-} finally {
-  for (const target of targets) await target.end();
-  await Deno.remove(folder, { recursive: true });
-}
+});
 
-async function compare(path: string, connections: number): Promise<void> {
+async function compare(
+  targets: readonly Target[],
+  path: string,
+  connections: number,
+): Promise<void> {
   const runs = new Map<string, Run[]>(targets.map(({ name }) => [name, []]));
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const target of targets) {
@@ -69,8 +65,4 @@ async function load({ name, port }: Target, path: string, connections: number): 
   const [, p99 = '0', unit = 'ms'] = /99%\s+([\d.]+)(us|ms|s)/.exec(text) ?? [];
   const scale = { us: 0.001, ms: 1, s: 1000 }[unit] ?? 1;
   return { rate: Number(rate), p99ms: Number(p99) * scale };
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
 }

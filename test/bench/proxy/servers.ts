@@ -3,6 +3,8 @@
  * limit_conn, HAProxy with a queue, and the shortest proxy that Deno's fetch makes. Each is a
  * process of its own, ended by its id.
  */
+import { admin, ADMIN_TOKEN } from '../locks/servers.ts';
+
 export interface Target {
   readonly name: string;
   readonly port: number;
@@ -11,7 +13,6 @@ export interface Target {
 
 const PORTS = { upstream: 18_310, nginx: 18_311, haproxy: 18_312, fetch: 18_313, own: 18_314 };
 const ADMIN_PORT = 18_315;
-const TOKEN = 'bench-admin-token-of-forty-characters-00';
 
 export async function startAll(folder: string): Promise<Target[]> {
   const path = await Deno.realPath(folder);
@@ -33,7 +34,12 @@ export async function startAll(folder: string): Promise<Target[]> {
       `bench=127.0.0.1:${PORTS.own}`,
     ]),
   ];
-  await makePool();
+  await admin(`http://127.0.0.1:${ADMIN_PORT}`, '/pools', {
+    name: 'bench',
+    concurrency: { limit: 1000 },
+    access: { key: { required: false } },
+    upstream: { url: `http://127.0.0.1:${PORTS.upstream}` },
+  });
   return targets;
 }
 
@@ -47,7 +53,7 @@ async function start(
 ): Promise<Target> {
   const child = new Deno.Command(program, {
     args: [...args, ...more],
-    env: { NTHBOUNCER_ADMIN_TOKEN: TOKEN },
+    env: { NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN },
     stdout: 'null',
     stderr: 'null',
   }).spawn();
@@ -69,20 +75,6 @@ async function answering(port: number): Promise<void> {
     }
   }
   throw new Error(`nobody listens on ${port}`);
-}
-
-async function makePool(): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${ADMIN_PORT}/admin/api/pools`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${TOKEN}` },
-    body: JSON.stringify({
-      name: 'bench',
-      concurrency: { limit: 1000 },
-      access: { key: { required: false } },
-      upstream: { url: `http://127.0.0.1:${PORTS.upstream}` },
-    }),
-  });
-  if (!answer.ok) throw new Error(await answer.text());
 }
 
 function upstreamServer(path: string): string {

@@ -4,37 +4,32 @@
  * memory as it goes, and fails where an event was lost, or where memory ended more than a quarter
  * above what it was a sixth into the run. Linux alone. Options: --seconds N, --streams N.
  */
-import { parseArgs } from 'node:util';
+import { optionsOf } from '../head.ts';
+import { admin, ADMIN_TOKEN, start } from '../locks/servers.ts';
 
-const { values } = parseArgs({
-  args: Deno.args,
-  options: {
-    seconds: { type: 'string', default: '600' },
-    streams: { type: 'string', default: '200' },
-  },
-});
+const values = optionsOf({ seconds: '600', streams: '200' });
 const runMs = Number(values.seconds) * 1000;
 const streams = Number(values.streams);
 const EVENT_MS = 200;
 const SHORT_EVENTS = 50;
-const PORT = 18_320;
 const POOL_PORT = 18_321;
-const TOKEN = 'bench-admin-token-of-forty-characters-00';
 const LOOKS = 12;
 const GROWTH_MAX = 1.25;
 
 const folder = await Deno.makeTempDir({ prefix: 'streams-' });
 const upstream = Deno.serve({ port: 0, hostname: '127.0.0.1', onListen: () => {} }, stream);
-const server = new Deno.Command(Deno.execPath(), {
-  args: ['run', '-A', 'src/main.ts', 'serve', '--port', String(PORT), '--db', `file:${folder}/a.db`]
-    .concat('--pool-listen', `events=127.0.0.1:${POOL_PORT}`),
-  env: { NTHBOUNCER_ADMIN_TOKEN: TOKEN },
-  stdout: 'null',
-  stderr: 'null',
-}).spawn();
+const server = await start([
+  ...['run', '-A', 'src/main.ts', 'serve', '--port', '0', '--db', `file:${folder}/a.db`],
+  ...['--pool-listen', `events=127.0.0.1:${POOL_PORT}`],
+]);
 const count = { events: 0, opened: 0, wrong: 0 };
 try {
-  await makePool();
+  await admin(server.origin, '/pools', {
+    name: 'events',
+    concurrency: { limit: streams },
+    access: { key: { required: false } },
+    upstream: { url: `http://127.0.0.1:${upstream.addr.port}`, requestTimeoutMs: null },
+  });
   const untilMs = performance.now() + runMs;
   const readers = Array.from({ length: streams }, (_, at) => readStreams(at % 2 === 0, untilMs));
   const memory = await watch();
@@ -45,8 +40,7 @@ try {
   console.log(JSON.stringify({ ...count, settledMib: settled, lastMib: last, isFlat }));
   if (!isFlat || count.wrong > 0) Deno.exitCode = 1;
 } finally {
-  server.kill('SIGTERM');
-  await server.status;
+  await server.end();
   await upstream.shutdown();
   await Deno.remove(folder, { recursive: true });
 }
@@ -111,35 +105,12 @@ async function memoryMib(): Promise<number> {
   return Math.round(Number(/VmRSS:\s+(\d+)/.exec(text)?.[1]) / 1024);
 }
 
-async function admin(path: string, body?: unknown): Promise<Record<string, unknown>> {
-  const answer = await fetch(`http://127.0.0.1:${PORT}/admin/api/pools${path}`, {
-    headers: { authorization: `Bearer ${TOKEN}` },
-    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+async function status(): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${server.origin}/admin/api/pools/events/status`, {
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
   });
   if (!answer.ok) throw new Error(await answer.text());
   return await answer.json();
-}
-
-function status(): Promise<Record<string, unknown>> {
-  return admin('/events/status');
-}
-
-async function makePool(): Promise<void> {
-  for (let tries = 0;; tries++) {
-    try {
-      (await Deno.connect({ hostname: '127.0.0.1', port: POOL_PORT })).close();
-      break;
-    } catch (error) {
-      if (tries === 200) throw error;
-      await new Promise((done) => setTimeout(done, 50));
-    }
-  }
-  await admin('', {
-    name: 'events',
-    concurrency: { limit: streams },
-    access: { key: { required: false } },
-    upstream: { url: `http://127.0.0.1:${upstream.addr.port}`, requestTimeoutMs: null },
-  });
 }
 
 /** Every slot is back once the last stream has ended. */

@@ -28,10 +28,9 @@ beforeAll(async () => {
   const listen = [...ports].map(([name, port]) => `${name}=127.0.0.1:${port}`);
   await server.start(['--pool-listen', listen.join(',')]);
 });
-afterAll(async () => {
+afterAll(() => {
   for (const upstream of upstreams) upstream.close();
   upstreams.forEach((upstream) => upstream.closeAllConnections());
-  await server.end();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -19,9 +19,8 @@ beforeAll(async () => {
     queue: { timeoutMs: 10_000 },
   });
 });
-afterAll(async () => {
+afterAll(() => {
   upstream.close();
-  await server.end();
 });
 beforeEach(() => {
   upstream.requests.length = 0;

@@ -1,20 +1,15 @@
 /**
- * The real server under Deno for the tests of the proxy: started on a free port with a fresh
- * database, driven by its admin API, and ended by its process id.
+ * The real server under Deno for the tests of the proxy: started on a free port, which it keeps,
+ * with a fresh database, and driven by its admin API.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { request } from 'node:http';
-import { canary, searchAnswer, watch } from '../canary.ts';
+import { searchAnswer } from '../canary.ts';
+import { freshFolder, type Running, sleep, sources, start } from '../process.ts';
+import { ADMIN_TOKEN } from '../server.ts';
 
-const TOKEN = canary('admin-token');
 /** NTHBOUNCER_BIN names a compiled binary to test in place of the sources. */
 const BINARY = process.env['NTHBOUNCER_BIN'];
-const DENO = process.env['DENO_BIN'] ?? 'node_modules/.bin/deno';
-const COMMAND = BINARY === undefined ? [DENO, 'run', '-A', 'src/main.ts'] : [BINARY];
+const program = BINARY === undefined ? sources() : [BINARY];
 
 export interface Answer {
   readonly status: number;
@@ -23,53 +18,24 @@ export interface Answer {
 }
 
 export class ProxyServer {
-  readonly folder = mkdtempSync(join(tmpdir(), 'proxy-e2e-'));
-  #process: ChildProcess | null = null;
+  readonly folder = freshFolder();
+  #running: Running | null = null;
   port = 0;
-  output = '';
 
   async start(more: readonly string[] = [], env: Record<string, string> = {}): Promise<this> {
-    const [program, ...args] = COMMAND;
-    const place = ['--port', String(this.port), '--db', `file:${this.folder}/a.db`];
-    const words = [...args, 'serve', ...place, ...more];
-    const child = spawn(program as string, words, {
-      env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: TOKEN, ...env },
-      stdio: 'pipe',
-    });
-    watch(child, words);
-    this.#process = child;
-    child.stderr?.on('data', (text) => this.output += String(text));
-    await new Promise<void>((ready, failed) => {
-      child.stdout?.on('data', (text) => {
-        this.output += String(text);
-        const [, port] = /listening on http:\/\/[^\s]*:(\d+)/.exec(this.output) ?? [];
-        if (port === undefined) return;
-        this.port = Number(port);
-        ready();
-      });
-      child.once('exit', () => failed(new Error(`the server ended: ${this.output}`)));
-    });
+    const words = ['serve', '--port', String(this.port), '--db', `file:${this.folder}/a.db`];
+    const token = { NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN };
+    this.#running = start([...words, ...more], { ...token, ...env }, { program });
+    this.port = Number(new URL(await this.#running.listening()).port);
     return this;
   }
 
-  get pid(): number {
-    return this.#process?.pid ?? 0;
+  get output(): string {
+    return this.#running?.output ?? '';
   }
 
   async kill(signal: NodeJS.Signals): Promise<number | null> {
-    const child = this.#process;
-    if (child === null || child.exitCode !== null) return null;
-    const exited = once(child, 'exit');
-    child.kill(signal);
-    const [code] = await exited;
-    this.#process = null;
-    this.output = '';
-    return code;
-  }
-
-  async end(): Promise<void> {
-    await this.kill('SIGKILL');
-    rmSync(this.folder, { recursive: true, force: true });
+    return (await this.#running?.stop(signal))?.code ?? null;
   }
 
   /** An admin call; the answer's JSON. */
@@ -77,7 +43,7 @@ export class ProxyServer {
     const { status, body: text } = await this.call({
       method,
       path: `/admin/api${path}`,
-      headers: { authorization: `Bearer ${TOKEN}` },
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
@@ -149,7 +115,7 @@ export class ProxyServer {
     for (;;) {
       const found = await this.capacity(pool);
       if (found === wanted || performance.now() > until) return found;
-      await new Promise((done) => setTimeout(done, 25));
+      await sleep(25);
     }
   }
 }

@@ -13,9 +13,8 @@ export function stage(): { server: ProxyServer; upstream: RawUpstream } {
     await upstream.listen();
     await server.start();
   });
-  afterAll(async () => {
+  afterAll(() => {
     upstream.close();
-    await server.end();
   });
   beforeEach(() => {
     upstream.requests.length = 0;

@@ -26,10 +26,9 @@ beforeAll(async () => {
   );
   await new Promise<void>((done) => upstream.listen(0, 'localhost', done));
 });
-afterAll(async () => {
+afterAll(() => {
   upstream.closeAllConnections();
   upstream.close();
-  await server.end();
 });
 
 describe('an upstream behind TLS', () => {

@@ -32,11 +32,10 @@ beforeAll(async () => {
   await server.pool('echo', (sockets.address() as { port: number }).port, { limit: 1 });
   await server.pool('other', raw.port, { limit: 1, upstream: { stallTimeoutMs: 1000 } });
 });
-afterAll(async () => {
+afterAll(() => {
   sockets.close();
   for (const socket of sockets.clients) socket.terminate();
   raw.close();
-  await server.end();
 });
 
 function open(pool: string, protocols: string[] = []): WebSocket {
