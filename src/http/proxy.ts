@@ -66,9 +66,8 @@ export class ProxyDoor {
       return this.#turnAway(admitted, 'invalid_request', { message });
     }
     const framing = framingOf(call.request);
-    if (framing === null) {
-      const message = 'Only chunked is taken as a transfer coding.';
-      return this.#turnAway(admitted, 'invalid_request', { message });
+    if (typeof framing === 'string') {
+      return this.#turnAway(admitted, 'invalid_request', { message: framing });
     }
     const wait = waitOf(headers, undefined, entry.spec.queue.timeoutMs);
     if (wait.kind === 'bad') {
@@ -188,11 +187,22 @@ export class ProxyDoor {
 const NO_BODY: BodyFraming = { kind: 'none' };
 const CHUNKED: BodyFraming = { kind: 'chunked' };
 
-/** How the caller's body is framed; null where it is in a way that cannot be passed on. */
-function framingOf(request: Request): BodyFraming | null {
+/** How the caller's body is framed, or why it cannot be passed on. */
+function framingOf(request: Request): BodyFraming | string {
+  const framing = framingSaid(request);
+  // The runtime hands no such body out, and the upstream would take the next request for it.
+  const isHidden = request.method === 'GET' || request.method === 'HEAD';
+  if (typeof framing === 'string' || isEmpty(framing) || !isHidden) return framing;
+  return `This server cannot pass on a body with ${request.method}.`;
+}
+
+function framingSaid(request: Request): BodyFraming | string {
   const { headers } = request;
   const coding = headers.get('transfer-encoding');
-  if (coding !== null) return coding.trim().toLowerCase() === 'chunked' ? CHUNKED : null;
+  if (coding !== null) {
+    const isChunked = coding.trim().toLowerCase() === 'chunked';
+    return isChunked ? CHUNKED : 'Only chunked is taken as a transfer coding.';
+  }
   const length = headers.get('content-length');
   if (length === null) {
     // Over HTTP/2, which has no Host, a body needs neither header.
@@ -200,7 +210,8 @@ function framingOf(request: Request): BodyFraming | null {
   }
   // Lines that repeat the same length came joined.
   const [first = ''] = length.split(',', 1);
-  return LENGTH.test(first) ? { kind: 'length', bytes: Number(first) } : null;
+  const bytes = Number(first);
+  return LENGTH.test(first) ? { kind: 'length', bytes } : 'Content-Length is not a number.';
 }
 
 function isWebSocket({ method, headers }: Request): boolean {

@@ -124,6 +124,18 @@ describe('attempts to smuggle', () => {
     expect(await server.capacityWithin('echo', 4)).toBe(4);
   });
 
+  it.each([
+    ['GET', 'Content-Length: 5\r\n\r\nabcde'],
+    ['HEAD', 'Content-Length: 5\r\n\r\nabcde'],
+    ['GET', 'Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n'],
+  ])('by a body with %s, which the runtime hides: 400', async (method, rest) => {
+    const text = `${method} /first HTTP/1.1\r\n${HOST}${rest}${second}`;
+    const caller = new RawCaller(server.port).send(text);
+    expect(await caller.until(/\r\n\r\nok$/)).toMatch(/^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 /);
+    expect(upstream.requests.map(({ head }) => head.split(' ')[1])).toEqual(['/base/second']);
+    caller.close();
+  });
+
   it('by a target that names another host: 400', async () => {
     const text = 'GET http://other.localhost/ HTTP/1.1\r\n' + HOST + '\r\n';
     const caller = new RawCaller(server.port).send(text);
