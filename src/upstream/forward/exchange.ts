@@ -81,7 +81,7 @@ export class Exchange implements Watched {
     this.#means.guard.add(this);
     try {
       const { origin, head, body, bodyBytes } = this.#call;
-      const connection = this.#means.connections.takeFresh(origin) ?? await this.#take(origin);
+      const connection = await this.#take(origin);
       this.#connection = connection;
       if (this.#cut !== null) throw cutError(this.#cut);
       await connection.write(latin1Bytes(head));

@@ -147,6 +147,20 @@ describe('an exchange', () => {
     }
   });
 
+  it('never takes for its answer what came unasked in the moment in which it began', async () => {
+    const { lines, exchange } = bench();
+    const first = exchange().answer();
+    await vi.waitFor(() => expect(lines[0]?.sent).toBe(HEAD));
+    lines[0]?.gives('HTTP/1.1 204 X\r\n\r\n');
+    await first;
+    lines[0]?.gives('HTTP/1.1 200 OK\r\nx-poison: 1\r\ncontent-length: 0\r\n\r\n');
+    const second = exchange().answer();
+    await vi.waitFor(() => expect(lines[1]?.sent).toBe(HEAD));
+    lines[1]?.gives('HTTP/1.1 204 X\r\n\r\n');
+    expect((await second).status).toBe(204);
+    expect(lines[0]).toMatchObject({ isClosed: true, sent: HEAD });
+  });
+
   it.each([
     ['ends before it answers', '', 'end'],
     ['breaks before it answers', '', 'reset'],
