@@ -85,6 +85,10 @@ export class Proxied implements UnderWay {
     return (this.#carried ?? this.exchange).quietSinceMs;
   }
 
+  get isUploading(): boolean {
+    return this.exchange.isUploading;
+  }
+
   /** The headers that tell of the pool. */
   get ownHeaders(): Record<string, string> {
     const { gauge, queuedMs, lease } = this.#parts.granted;

@@ -76,6 +76,11 @@ export class Exchange implements Watched {
     return this.#upload?.bytes ?? 0;
   }
 
+  /** Whether the caller's body is still wanted. */
+  get isUploading(): boolean {
+    return this.#call.body !== null && !this.#isOver && this.#upload?.isSent !== true;
+  }
+
   /** Sends the request, and resolves with the final answer's head. @throws ForwardError */
   async answer(): Promise<AnswerHead> {
     this.#means.guard.add(this);
