@@ -99,8 +99,8 @@ export class Listener {
   }
 
   /**
-   * Takes no new connection once the bodies under way have come, and resolves when all that is under
-   * way has been answered, on sockets of before a reload too.
+   * Takes no new connection once the bodies under way have come, and resolves when all has been
+   * answered, on sockets of before a reload too.
    */
   async close(): Promise<void> {
     const last = this.#server === null ? [] : [this.#shutDown(this.#server)];

@@ -7,6 +7,7 @@ import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import { handshake } from '../upstream/forward/handshake.ts';
+import { unsized } from '../upstream/forward/unsized.ts';
 import type { Target } from '../upstream/target.ts';
 import { Call } from './call.ts';
 import type { Passed } from './callers.ts';
@@ -107,7 +108,7 @@ export class ProxyDoor {
   async #forward(
     admitted: Admitted,
     granted: Granted,
-    { target, framing: body }: { target: Target; framing: BodyFraming },
+    { target, framing }: { target: Target; framing: BodyFraming },
   ): Promise<Response> {
     const { call, caller: { entry, carriers } } = admitted;
     const { request, peer, target: path } = call;
@@ -120,6 +121,8 @@ export class ProxyDoor {
     const address = call.address.text;
     const { credential } = choice;
     const shake = isUpgrade(request.headers) ? handshake() : null;
+    const upload = isEmpty(framing) ? null : await uploadOf(call);
+    const body = upload === null && framing.kind === 'chunked' ? NO_BODY : framing;
     const head = requestHead({
       method: request.method,
       path,
@@ -152,7 +155,7 @@ export class ProxyDoor {
         origin: target.origin,
         method: request.method,
         head,
-        body: isEmpty(body) ? null : await bodyOf(call),
+        body: upload,
         bodyBytes: body.kind === 'length' ? body.bytes : null,
         isUpgrade: shake !== null,
         limits: target.spec,
@@ -227,9 +230,14 @@ function isEmpty(body: BodyFraming): boolean {
   return body.kind === 'none' || (body.kind === 'length' && body.bytes === 0);
 }
 
-/** The body as it comes, or again where a policy has read it. */
-async function bodyOf({ request, bodyRead }: Call): Promise<ReadableStream<Uint8Array> | null> {
-  if (bodyRead === null) return request.body;
-  const read = await bodyRead;
-  return read.kind === 'bytes' ? new Response(read.bytes as BodyInit).body : null;
+/** The body as it comes, or again where a policy has read it; null where it turns out empty. */
+async function uploadOf({ request, bodyRead }: Call): Promise<ReadableStream<Uint8Array> | null> {
+  if (bodyRead !== null) {
+    const read = await bodyRead;
+    return read.kind === 'bytes' ? new Response(read.bytes as BodyInit).body : null;
+  }
+  const { body, headers } = request;
+  const isTold = headers.get('transfer-encoding') !== null ||
+    headers.get('content-length') !== null;
+  return isTold || body === null ? body : await unsized(body);
 }

@@ -4,6 +4,7 @@
  */
 import { Connection } from './connection.ts';
 import type { Address, Dial, Line, Origin } from './line.ts';
+import { pass } from './pass.ts';
 
 const IDLE_MS_MAX = 30_000;
 const IDLE_PER_ORIGIN_MAX = 512;
@@ -95,9 +96,4 @@ export class Connections {
 
 export function nameOf({ hostname, port, isTls }: Origin): string {
   return `${isTls ? 'tls' : 'tcp'} ${hostname} ${port}`;
-}
-
-/** Lets the event loop look at all sockets once. */
-function pass(): Promise<void> {
-  return new Promise((done) => setImmediate(done));
 }

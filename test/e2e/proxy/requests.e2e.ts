@@ -164,6 +164,16 @@ describe('HTTP/2', () => {
     expect(request?.body).toBe('a\r\nwhole body\r\n0\r\n\r\n');
   });
 
+  it.each(['POST', 'DELETE'])('sends %s without a body on without framing', async (method) => {
+    for (let round = 1; round <= 5; round++) {
+      expect(await curl('-X', method)).toBe('ok');
+      expect(upstream.requests).toHaveLength(round);
+      const { head } = upstream.requests.at(-1) as { head: string };
+      expect(head).not.toMatch(/transfer-encoding|content-length/);
+    }
+    expect(await server.capacity('echo')).toBe(4);
+  });
+
   it('carries no body where there is none, and cookies as one', async () => {
     expect(await curl('-H', 'cookie: a=1', '-H', 'cookie: b=2')).toBe('ok');
     expect(upstream.requests[0]?.head).toMatch(/\r\ncookie: a=1; b=2\r\n/);
