@@ -224,6 +224,32 @@ describe('an exchange', () => {
     }
   });
 
+  it('reads some of a body ahead that the upstream does not take, and hears its end', async () => {
+    for (const [pieces, isHeard] of [[3, true], [100, false]] as const) {
+      const { lines, exchange } = bench();
+      let source: ReadableStreamDefaultController | undefined;
+      let pulled = 0;
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => void (source = controller),
+        pull: (controller) => {
+          if (pulled < pieces) controller.enqueue(new Uint8Array(65_536));
+          pulled++;
+        },
+      }, { highWaterMark: 0 });
+      const answer = exchange({ body, bodyBytes: 100_000_000 }).answer();
+      answer.catch(() => {});
+      await vi.waitFor(() => expect(lines).toHaveLength(1));
+      lines[0]!.bytesMax = HEAD.length + 1000;
+      await vi.waitFor(() => expect(pulled).toBeGreaterThan(3));
+      await new Promise((done) => setTimeout(done, 20));
+      expect(pulled).toBeLessThan(10);
+      source?.error(new Error('gone'));
+      await new Promise((done) => setTimeout(done, 20));
+      expect(lines[0]?.isClosed).toBe(isHeard);
+      if (isHeard) await expect(answer).rejects.toMatchObject({ cut: 'gone' });
+    }
+  });
+
   it('ends where its caller sends less than it said', async () => {
     const { lines, exchange } = bench();
     const answer = exchange({ body: new Response('hel').body, bodyBytes: 5 }).answer();
