@@ -9,6 +9,7 @@ import type { Granted } from '../scheduler/verdict.ts';
 import { handshake } from '../upstream/forward/handshake.ts';
 import { unsized } from '../upstream/forward/unsized.ts';
 import type { Target } from '../upstream/target.ts';
+import type { Bytes } from './body.ts';
 import { Call } from './call.ts';
 import type { Passed } from './callers.ts';
 import { Callers } from './callers.ts';
@@ -113,6 +114,11 @@ export class ProxyDoor {
     const { call, caller: { entry, carriers } } = admitted;
     const { request, peer, target: path } = call;
     const { scheduler, access } = this.#server;
+    const held = granted.queuedMs > 0 ? await heldBody(call) : null;
+    if (held?.kind === 'bad') {
+      scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
+      return this.#turnAway(admitted, 'invalid_request', { message: held.reason });
+    }
     const choice = target.credentials.choose(scheduler.clock.nowMs());
     if (choice.kind === 'cooling') {
       scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
@@ -228,6 +234,16 @@ function isUpgrade(headers: Headers): boolean {
 
 function isEmpty(body: BodyFraming): boolean {
   return body.kind === 'none' || (body.kind === 'length' && body.bytes === 0);
+}
+
+/**
+ * A small body of one that waited, read to its end before the upstream hears of it. Reading is what
+ * tells of a caller that hung up meanwhile: the runtime is silent while a body is not read.
+ */
+function heldBody(call: Call): Bytes | Promise<Bytes> | null {
+  const length = call.headers.get('content-length');
+  const isSmall = length !== null && Number(length) <= CEILINGS.lockBodyBytes;
+  return isSmall ? call.body(CEILINGS.lockBodyBytes) : null;
 }
 
 /** The body as it comes, or again where a policy has read it; null where it turns out empty. */

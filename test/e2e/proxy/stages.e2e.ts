@@ -69,6 +69,33 @@ describe('a caller that resets its connection', () => {
   });
 });
 
+describe('a caller that hangs up while it waits', () => {
+  it.each([2, 600, 50_000])(
+    'with a body of %i bytes never reaches the upstream',
+    async (length) => {
+      upstream.play = silent;
+      const first = new RawCaller(server.port).send(GET);
+      expect(await holds(() => upstream.requests.length === 1)).toBe(true);
+      const text = post(length, 'x'.repeat(length)).replace('/a', '/second');
+      const second = new RawCaller(server.port).send(text);
+      await sleep(100);
+      second.close();
+      await sleep(100);
+      const third = new RawCaller(server.port).send(
+        post(length, 'y'.repeat(length)).replace('/a', '/third'),
+      );
+      await sleep(100);
+      upstream.play = (socket, request) =>
+        void setTimeout(() => socket.write(plain(`got ${request.body.length}`)), 50);
+      upstream.sockets.forEach((socket) => socket.write(plain('first')));
+      expect(await third.until(/got \d+$/)).toContain(`got ${length}`);
+      expect(upstream.requests.map(({ head }) => head.split(' ')[1])).toEqual(['/a', '/third']);
+      for (const caller of [first, third]) caller.close();
+      expect(await server.capacityWithin('stages', 1)).toBe(1);
+    },
+  );
+});
+
 describe('an upstream that resets its connection', () => {
   it.each<[string, string, Play]>([
     ['in the middle of an upload', post(10, 'half'), (socket) => void socket.resetAndDestroy()],
