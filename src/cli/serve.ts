@@ -181,6 +181,7 @@ async function assemble(
     }),
     adminHash,
     desk: new Desk({ scheduler, store, adminHash, metricsHash: metricsHashOfEnvironment() }),
+    isTls: parts.tls !== null,
     baseDomain: settings.baseDomain,
     describe: () => ({
       version: VERSION,

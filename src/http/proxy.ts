@@ -140,7 +140,7 @@ export class ProxyDoor {
       body,
       peer: {
         address: peer.remoteAddr.hostname ?? null,
-        isTls: request.url.startsWith('https:'),
+        isTls: this.#server.isTls,
         isTrusted: access.addresses.isTrusted(peer),
       },
       ...(shake === null ? {} : { upgrade: shake.lines }),

@@ -142,6 +142,7 @@ export class World {
       deadlines: new Deadlines(clock),
       adminHash,
       desk: new Desk({ scheduler, store, adminHash, metricsHash: null }),
+      isTls: false,
       baseDomain,
       describe: () => ({}),
     };

@@ -96,6 +96,7 @@ export class Door {
       deadlines: new Deadlines(clock),
       adminHash,
       desk: new Desk({ scheduler, store, adminHash, metricsHash: null }),
+      isTls: false,
       baseDomain: 'localhost',
       describe: () => ({ version: '0.0.0', runtime: 'test', schema: 1, uptimeMs: 1 }),
     };

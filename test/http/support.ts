@@ -135,6 +135,7 @@ export class TestServer {
       store,
       deadlines: new Deadlines(clock),
       adminHash: hashOf(ADMIN_TOKEN),
+      isTls: false,
       baseDomain: 'localhost',
       describe: () => ({ version: '0.0.0', runtime: 'test', schema: 1, uptimeMs: 1 }),
     }, desk);

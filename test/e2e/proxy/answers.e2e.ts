@@ -122,7 +122,7 @@ describe('an answer', () => {
   });
 
   it('to HEAD without a length gets none', async () => {
-    for (const line of ['', 'transfer-encoding: chunked\r\n']) {
+    for (const line of ['', 'transfer-encoding: chunked\r\n', 'content-length: 5, 5\r\n']) {
       upstream.play = answering(`HTTP/1.1 200 OK\r\n${line}\r\n`);
       const { headers } = await server.call({ pool: 'echo', method: 'HEAD' });
       expect(headers).not.toHaveProperty('content-length');
