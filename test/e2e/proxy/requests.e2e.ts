@@ -55,6 +55,34 @@ describe('a request', () => {
     );
   });
 
+  it('keeps repeated headers in order, in whatever case, and values of 8 KB', async () => {
+    const text = fc.oneof(value, fc.constant('\xe9'.repeat(4000)), fc.constant('v'.repeat(8000)))
+      .filter((each) => each !== '');
+    const some = fc.array(fc.tuple(fc.constantFrom('zA', 'Za', 'ZB', 'zb', 'zc'), text), {
+      maxLength: 6,
+    }).filter((lines) => lines.reduce((sum, [, each]) => sum + each.length, 0) < 14_000);
+    await fc.assert(
+      fc.asyncProperty(some, async (lines) => {
+        upstream.requests.length = 0;
+        const got = await through(
+          `DELETE /r HTTP/1.1\r\n${HOST}${
+            lines.map((line) => `${line.join(':')}\r\n`).join('')
+          }\r\n`,
+        );
+        const wanted = new Map<string, string>();
+        for (const [each, one] of lines) {
+          const name = each.toLowerCase();
+          const before = wanted.get(name);
+          wanted.set(name, before === undefined ? one : `${before}, ${one}`);
+        }
+        expect(got.headers.filter((line) => line.startsWith('z')).toSorted()).toEqual(
+          [...wanted].map((line) => line.join(': ')).toSorted(),
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   it('keeps long headers, and repeated ones joined in order', async () => {
     const long = 'v'.repeat(8000);
     const got = await through(
