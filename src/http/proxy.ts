@@ -24,6 +24,8 @@ import { Upgraded } from './upgraded.ts';
 import { waitOf } from './wait.ts';
 
 const LENGTH = /^\d{1,15}$/;
+/** Methods whose answer repeats the request, in the cases in which upstreams may take them. */
+const ECHOING = /^trac[ek]$/i;
 
 /** A call that may pass. */
 interface Admitted {
@@ -63,7 +65,7 @@ export class ProxyDoor {
     if (isUpgrade(headers) && (!isWebSocket(call.request) || forwarding.upgrade === null)) {
       return this.#turnAway(admitted, 'upgrade_unsupported');
     }
-    if (call.method === 'TRACE' && target.spec.credentials.length > 0) {
+    if (ECHOING.test(call.method) && target.spec.credentials.length > 0) {
       const message = 'The answer to TRACE would show the credential of this pool.';
       return this.#turnAway(admitted, 'invalid_request', { message });
     }

@@ -218,8 +218,12 @@ describe('methods', () => {
     await server.pool('traced', upstream.port, {
       upstream: { credentials: [{ name: 'a', header: 'x-api-key', value: 'secret-a' }] },
     });
-    const trace = await server.call({ pool: 'traced', method: 'TRACE' });
-    expect([trace.status, trace.headers['x-nthpool-error']]).toEqual([400, 'invalid_request']);
+    for (const method of ['TRACE', 'trace', 'TRACK']) {
+      const trace = new RawCaller(server.port);
+      trace.send(`${method} / HTTP/1.1\r\nHost: traced.localhost\r\n\r\n`);
+      expect(await trace.until(/"}$/)).toMatch(/^HTTP\/1\.1 400 [^]*error: invalid_request/);
+      trace.close();
+    }
     expect(upstream.requests).toHaveLength(0);
   });
 });
