@@ -1,42 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Connections } from '../../../src/upstream/forward/connections.ts';
-import type { Call } from '../../../src/upstream/forward/exchange.ts';
 import { Exchange } from '../../../src/upstream/forward/exchange.ts';
 import { ForwardError } from '../../../src/upstream/forward/forward_error.ts';
-import { Guard } from '../../../src/upstream/forward/guard.ts';
+import type { Guard } from '../../../src/upstream/forward/guard.ts';
 import { latin1 } from '../../../src/upstream/forward/head.ts';
 import { DialError } from '../../../src/upstream/forward/line.ts';
+import { bench, HEAD, LIMITS, ORIGIN } from './bench.ts';
 import { cut, MemoryLine } from './lines.ts';
-
-const ORIGIN = { hostname: 'up.test', port: 80, isTls: false };
-const LIMITS = { connectTimeoutMs: 1000, stallTimeoutMs: 5000, requestTimeoutMs: null };
-const HEAD = 'GET / HTTP/1.1\r\nhost: up.test\r\n\r\n';
-
-/** A forwarding side whose lines are in memory; time stands still unless it is moved. */
-function bench() {
-  const lines: MemoryLine[] = [];
-  const clock = { nowMs: 1000 };
-  const nowMs = () => clock.nowMs;
-  const dial = vi.fn(() => {
-    const line = new MemoryLine();
-    lines.push(line);
-    return Promise.resolve(line);
-  });
-  const connections = new Connections({ dial, nowMs });
-  const guard = { add() {}, remove() {} } as unknown as Guard;
-  const exchange = (more: Partial<Call> = {}) =>
-    new Exchange({
-      origin: ORIGIN,
-      method: 'GET',
-      head: HEAD,
-      body: null,
-      bodyBytes: null,
-      limits: LIMITS,
-      ...more,
-    }, { connections, guard, nowMs });
-  return { lines, clock, dial, connections, exchange };
-}
 
 async function bodyOf(exchange: Exchange): Promise<string> {
   let text = '';
