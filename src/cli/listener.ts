@@ -50,13 +50,16 @@ export interface Bound {
 export class Listener {
   readonly #address: Bound;
   readonly #fetch: Fetch;
+  readonly #uploaded: () => Promise<void>;
   #server: Deno.HttpServer<Deno.NetAddr> | null = null;
   /** The servers of earlier certificates that still answer what they took. */
   readonly #closing = new Set<Promise<void>>();
 
-  constructor(address: Bound, fetch: Fetch) {
+  /** @param uploaded resolves when the bodies that are being read have come, or late enough. */
+  constructor(address: Bound, fetch: Fetch, uploaded: () => Promise<void>) {
     this.#address = address;
     this.#fetch = fetch;
+    this.#uploaded = uploaded;
   }
 
   /** Listens, and returns the origin that callers use. */
@@ -91,16 +94,23 @@ export class Listener {
     if (tls === null || this.#server === null) return;
     const old = this.#server;
     this.#server = this.#serve(old.addr.port, tls);
-    const closed = old.shutdown().finally(() => this.#closing.delete(closed));
+    const closed = this.#shutDown(old).finally(() => this.#closing.delete(closed));
     this.#closing.add(closed);
   }
 
   /**
-   * Takes no new connection, and resolves when what is under way has been answered, on sockets of
-   * before a reload too.
+   * Takes no new connection once the bodies under way have come, and resolves when all has been
+   * answered, on sockets of before a reload too.
    */
   async close(): Promise<void> {
-    await Promise.all([this.#server?.shutdown(), ...this.#closing]);
+    const last = this.#server === null ? [] : [this.#shutDown(this.#server)];
+    await Promise.all([...last, ...this.#closing]);
+  }
+
+  /** A runtime that shuts down breaks off the bodies that it has not read (seen on 2.9.6). */
+  async #shutDown(server: Deno.HttpServer): Promise<void> {
+    await this.#uploaded();
+    await server.shutdown();
   }
 
   #serve(port: number, tls: Tls | null): Deno.HttpServer<Deno.NetAddr> {

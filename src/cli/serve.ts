@@ -123,10 +123,11 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
   // All files are made by now, and nobody was heard yet.
   await dropPermissions();
-  listeners.push(new Listener({ ...settings, flag: '--port' }, makeApp(server)));
+  const uploaded = () => Promise.race([whenUploaded(server.forwarding), delay(settings.drainMs)]);
+  listeners.push(new Listener({ ...settings, flag: '--port' }, makeApp(server), uploaded));
   for (const { pool, host, port } of settings.poolListen ?? []) {
     const bound = { host, port, flag: '--pool-listen' };
-    listeners.push(new Listener(bound, makePoolApp(server, pool)));
+    listeners.push(new Listener(bound, makePoolApp(server, pool), uploaded));
   }
   const [origin = '', ...poolOrigins] = listeners.map((each) => each.open(parts.tls));
   housekeeping.start();
@@ -180,6 +181,7 @@ async function assemble(
     }),
     adminHash,
     desk: new Desk({ scheduler, store, adminHash, metricsHash: metricsHashOfEnvironment() }),
+    isTls: parts.tls !== null,
     baseDomain: settings.baseDomain,
     describe: () => ({
       version: VERSION,
@@ -216,6 +218,14 @@ async function stop(
     log.error('closing: {reason}', { reason: messageOf(error) })
   );
   Deno.exit(EXIT.ok);
+}
+
+const UPLOADS_LOOK_MS = 20;
+
+/** Resolves when the bodies of the proxied requests that are under way now have come. */
+async function whenUploaded({ underWay }: Forwarding): Promise<void> {
+  const requests = [...underWay.values()];
+  while (requests.some(({ isUploading }) => isUploading)) await delay(UPLOADS_LOOK_MS);
 }
 
 function stopSignal(): Promise<void> {

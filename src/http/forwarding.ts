@@ -34,6 +34,8 @@ export interface UnderWay {
   readonly pool: string;
   /** Since when no byte has moved. */
   readonly quietSinceMs: number;
+  /** Whether the caller's body is still wanted. */
+  readonly isUploading: boolean;
   /** Ends it: its slot was taken back. */
   end(): void;
 }

@@ -85,6 +85,10 @@ export class Proxied implements UnderWay {
     return (this.#carried ?? this.exchange).quietSinceMs;
   }
 
+  get isUploading(): boolean {
+    return this.exchange.isUploading;
+  }
+
   /** The headers that tell of the pool. */
   get ownHeaders(): Record<string, string> {
     const { gauge, queuedMs, lease } = this.#parts.granted;
@@ -266,8 +270,11 @@ export class Proxied implements UnderWay {
   }
 }
 
+/** Whether the answer tells its length in a way that the runtime passes on. */
 function isSized({ headers }: AnswerHead): boolean {
-  return headers.some(([name]) => name.toLowerCase() === 'content-length');
+  return headers.some(([name, value]) =>
+    name.toLowerCase() === 'content-length' && /^\d+$/.test(value)
+  );
 }
 
 /** A body that the runtime gives no length, which would be a false one in an answer to HEAD. */

@@ -7,7 +7,9 @@ import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import { handshake } from '../upstream/forward/handshake.ts';
+import { unsized } from '../upstream/forward/unsized.ts';
 import type { Target } from '../upstream/target.ts';
+import type { Bytes } from './body.ts';
 import { Call } from './call.ts';
 import type { Passed } from './callers.ts';
 import { Callers } from './callers.ts';
@@ -22,6 +24,8 @@ import { Upgraded } from './upgraded.ts';
 import { waitOf } from './wait.ts';
 
 const LENGTH = /^\d{1,15}$/;
+/** Methods whose answer repeats the request, in the cases in which upstreams may take them. */
+const ECHOING = /^trac[ek]$/i;
 
 /** A call that may pass. */
 interface Admitted {
@@ -61,14 +65,13 @@ export class ProxyDoor {
     if (isUpgrade(headers) && (!isWebSocket(call.request) || forwarding.upgrade === null)) {
       return this.#turnAway(admitted, 'upgrade_unsupported');
     }
-    if (call.method === 'TRACE' && target.spec.credentials.length > 0) {
+    if (ECHOING.test(call.method) && target.spec.credentials.length > 0) {
       const message = 'The answer to TRACE would show the credential of this pool.';
       return this.#turnAway(admitted, 'invalid_request', { message });
     }
     const framing = framingOf(call.request);
-    if (framing === null) {
-      const message = 'Only chunked is taken as a transfer coding.';
-      return this.#turnAway(admitted, 'invalid_request', { message });
+    if (typeof framing === 'string') {
+      return this.#turnAway(admitted, 'invalid_request', { message: framing });
     }
     const wait = waitOf(headers, undefined, entry.spec.queue.timeoutMs);
     if (wait.kind === 'bad') {
@@ -108,11 +111,16 @@ export class ProxyDoor {
   async #forward(
     admitted: Admitted,
     granted: Granted,
-    { target, framing: body }: { target: Target; framing: BodyFraming },
+    { target, framing }: { target: Target; framing: BodyFraming },
   ): Promise<Response> {
     const { call, caller: { entry, carriers } } = admitted;
     const { request, peer, target: path } = call;
     const { scheduler, access } = this.#server;
+    const held = granted.queuedMs > 0 ? await heldBody(call) : null;
+    if (held?.kind === 'bad') {
+      scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
+      return this.#turnAway(admitted, 'invalid_request', { message: held.reason });
+    }
     const choice = target.credentials.choose(scheduler.clock.nowMs());
     if (choice.kind === 'cooling') {
       scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
@@ -121,6 +129,8 @@ export class ProxyDoor {
     const address = call.address.text;
     const { credential } = choice;
     const shake = isUpgrade(request.headers) ? handshake() : null;
+    const upload = isEmpty(framing) ? null : await uploadOf(call);
+    const body = upload === null && framing.kind === 'chunked' ? NO_BODY : framing;
     const head = requestHead({
       method: request.method,
       path,
@@ -132,7 +142,7 @@ export class ProxyDoor {
       body,
       peer: {
         address: peer.remoteAddr.hostname ?? null,
-        isTls: request.url.startsWith('https:'),
+        isTls: this.#server.isTls,
         isTrusted: access.addresses.isTrusted(peer),
       },
       ...(shake === null ? {} : { upgrade: shake.lines }),
@@ -153,7 +163,7 @@ export class ProxyDoor {
         origin: target.origin,
         method: request.method,
         head,
-        body: isEmpty(body) ? null : await bodyOf(call),
+        body: upload,
         bodyBytes: body.kind === 'length' ? body.bytes : null,
         isUpgrade: shake !== null,
         limits: target.spec,
@@ -188,11 +198,22 @@ export class ProxyDoor {
 const NO_BODY: BodyFraming = { kind: 'none' };
 const CHUNKED: BodyFraming = { kind: 'chunked' };
 
-/** How the caller's body is framed; null where it is in a way that cannot be passed on. */
-function framingOf(request: Request): BodyFraming | null {
+/** How the caller's body is framed, or why it cannot be passed on. */
+function framingOf(request: Request): BodyFraming | string {
+  const framing = framingSaid(request);
+  // The runtime hands no such body out, and the upstream would take the next request for it.
+  const isHidden = request.method === 'GET' || request.method === 'HEAD';
+  if (typeof framing === 'string' || isEmpty(framing) || !isHidden) return framing;
+  return `This server cannot pass on a body with ${request.method}.`;
+}
+
+function framingSaid(request: Request): BodyFraming | string {
   const { headers } = request;
   const coding = headers.get('transfer-encoding');
-  if (coding !== null) return coding.trim().toLowerCase() === 'chunked' ? CHUNKED : null;
+  if (coding !== null) {
+    const isChunked = coding.trim().toLowerCase() === 'chunked';
+    return isChunked ? CHUNKED : 'Only chunked is taken as a transfer coding.';
+  }
   const length = headers.get('content-length');
   if (length === null) {
     // Over HTTP/2, which has no Host, a body needs neither header.
@@ -200,7 +221,8 @@ function framingOf(request: Request): BodyFraming | null {
   }
   // Lines that repeat the same length came joined.
   const [first = ''] = length.split(',', 1);
-  return LENGTH.test(first) ? { kind: 'length', bytes: Number(first) } : null;
+  const bytes = Number(first);
+  return LENGTH.test(first) ? { kind: 'length', bytes } : 'Content-Length is not a number.';
 }
 
 function isWebSocket({ method, headers }: Request): boolean {
@@ -216,9 +238,24 @@ function isEmpty(body: BodyFraming): boolean {
   return body.kind === 'none' || (body.kind === 'length' && body.bytes === 0);
 }
 
-/** The body as it comes, or again where a policy has read it. */
-async function bodyOf({ request, bodyRead }: Call): Promise<ReadableStream<Uint8Array> | null> {
-  if (bodyRead === null) return request.body;
-  const read = await bodyRead;
-  return read.kind === 'bytes' ? new Response(read.bytes as BodyInit).body : null;
+/**
+ * A small body of one that waited, read to its end before the upstream hears of it. Reading is what
+ * tells of a caller that hung up meanwhile: the runtime is silent while a body is not read.
+ */
+function heldBody(call: Call): Bytes | Promise<Bytes> | null {
+  const length = call.headers.get('content-length');
+  const isSmall = length !== null && Number(length) <= CEILINGS.lockBodyBytes;
+  return isSmall ? call.body(CEILINGS.lockBodyBytes) : null;
+}
+
+/** The body as it comes, or again where a policy has read it; null where it turns out empty. */
+async function uploadOf({ request, bodyRead }: Call): Promise<ReadableStream<Uint8Array> | null> {
+  if (bodyRead !== null) {
+    const read = await bodyRead;
+    return read.kind === 'bytes' ? new Response(read.bytes as BodyInit).body : null;
+  }
+  const { body, headers } = request;
+  const isTold = headers.get('transfer-encoding') !== null ||
+    headers.get('content-length') !== null;
+  return isTold || body === null ? body : await unsized(body);
 }

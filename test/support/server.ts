@@ -63,6 +63,7 @@ export async function openServer(parts: ServerParts = {}): Promise<Server> {
     }),
     access,
     adminHash,
+    isTls: false,
     desk: new Desk({ scheduler, store, adminHash, metricsHash: hashOf(METRICS_TOKEN) }),
     baseDomain,
     describe: () => ({ version: '0.0.0', runtime: 'test', schema: 1, uptimeMs: 1 }),

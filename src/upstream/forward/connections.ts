@@ -4,10 +4,9 @@
  */
 import { Connection } from './connection.ts';
 import type { Address, Dial, Line, Origin } from './line.ts';
+import { pass } from './pass.ts';
 
 const IDLE_MS_MAX = 30_000;
-/** Idle for longer than this, a hang-up may wait in the event loop: it gets a turn first. */
-const FRESH_MS = 20;
 const IDLE_PER_ORIGIN_MAX = 512;
 
 /** The upstream is this very server. */
@@ -31,28 +30,20 @@ export class Connections {
     this.#options = options;
   }
 
-  /** An idle connection, at once; null where there is none that is sure to be open. */
-  takeFresh(origin: Origin): Connection | null {
-    const idle = this.#idle.get(nameOf(origin));
-    const last = idle?.at(-1);
-    if (last === undefined || this.#options.nowMs() - last.idleSinceMs > FRESH_MS) return null;
-    // Bytes that nobody asked for have come, and its end is about to be noticed.
-    if (last.ahead.length > 0) return null;
-    idle?.pop();
-    return last;
-  }
-
-  /** An idle connection that is still open, or a new one. @throws DialError, LoopError */
+  /**
+   * An idle connection that is still open and has been silent, or a new one. A hang-up, or bytes
+   * that nobody asked for, may wait in the event loop: they get a turn first.
+   * @throws DialError, LoopError
+   */
   async take(origin: Origin): Promise<Connection> {
     const name = nameOf(origin);
-    const idle = this.#idle.get(name) ?? [];
-    if (idle.length > 0) await pass();
+    if (this.#idle.has(name)) await pass();
     for (;;) {
-      const connection = idle.pop();
+      const connection = this.#idle.get(name)?.pop();
       if (connection === undefined) break;
-      if (!connection.isOpen) continue;
       const idleMs = this.#options.nowMs() - connection.idleSinceMs;
-      if (idleMs < Math.min(IDLE_MS_MAX, connection.idleMsMax)) return connection;
+      const isFresh = idleMs < Math.min(IDLE_MS_MAX, connection.idleMsMax);
+      if (isFresh && connection.isOpen && connection.ahead.length === 0) return connection;
       connection.close();
     }
     const line = await this.#options.dial(origin);
@@ -105,9 +96,4 @@ export class Connections {
 
 export function nameOf({ hostname, port, isTls }: Origin): string {
   return `${isTls ? 'tls' : 'tcp'} ${hostname} ${port}`;
-}
-
-/** Lets the event loop look at all sockets once. */
-function pass(): Promise<void> {
-  return new Promise((done) => setImmediate(done));
 }

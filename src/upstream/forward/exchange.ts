@@ -76,12 +76,17 @@ export class Exchange implements Watched {
     return this.#upload?.bytes ?? 0;
   }
 
+  /** Whether the caller's body is still wanted. */
+  get isUploading(): boolean {
+    return this.#call.body !== null && !this.#isOver && this.#upload?.isSent !== true;
+  }
+
   /** Sends the request, and resolves with the final answer's head. @throws ForwardError */
   async answer(): Promise<AnswerHead> {
     this.#means.guard.add(this);
     try {
       const { origin, head, body, bodyBytes } = this.#call;
-      const connection = this.#means.connections.takeFresh(origin) ?? await this.#take(origin);
+      const connection = await this.#take(origin);
       this.#connection = connection;
       if (this.#cut !== null) throw cutError(this.#cut);
       await connection.write(latin1Bytes(head));

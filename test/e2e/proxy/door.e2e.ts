@@ -159,7 +159,8 @@ describe('forwarding headers', () => {
     const headers = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' };
     await server.pool('told', upstream.port, { upstream: { forwarded: true } });
     const host = `told.localhost:${server.port}`;
-    await server.call({ pool: 'told', headers });
+    // The target's scheme is the caller's word, too.
+    await server.call({ pool: 'told', headers, path: `https://${host}/` });
     expect(told()).toEqual([
       'x-forwarded-for: 127.0.0.1',
       'x-forwarded-proto: http',

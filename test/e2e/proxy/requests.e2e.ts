@@ -55,6 +55,34 @@ describe('a request', () => {
     );
   });
 
+  it('keeps repeated headers in order, in whatever case, and values of 8 KB', async () => {
+    const text = fc.oneof(value, fc.constant('\xe9'.repeat(4000)), fc.constant('v'.repeat(8000)))
+      .filter((each) => each !== '');
+    const some = fc.array(fc.tuple(fc.constantFrom('zA', 'Za', 'ZB', 'zb', 'zc'), text), {
+      maxLength: 6,
+    }).filter((lines) => lines.reduce((sum, [, each]) => sum + each.length, 0) < 14_000);
+    await fc.assert(
+      fc.asyncProperty(some, async (lines) => {
+        upstream.requests.length = 0;
+        const got = await through(
+          `DELETE /r HTTP/1.1\r\n${HOST}${
+            lines.map((line) => `${line.join(':')}\r\n`).join('')
+          }\r\n`,
+        );
+        const wanted = new Map<string, string>();
+        for (const [each, one] of lines) {
+          const name = each.toLowerCase();
+          const before = wanted.get(name);
+          wanted.set(name, before === undefined ? one : `${before}, ${one}`);
+        }
+        expect(got.headers.filter((line) => line.startsWith('z')).toSorted()).toEqual(
+          [...wanted].map((line) => line.join(': ')).toSorted(),
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   it('keeps long headers, and repeated ones joined in order', async () => {
     const long = 'v'.repeat(8000);
     const got = await through(
@@ -124,6 +152,18 @@ describe('attempts to smuggle', () => {
     expect(await server.capacityWithin('echo', 4)).toBe(4);
   });
 
+  it.each([
+    ['GET', 'Content-Length: 5\r\n\r\nabcde'],
+    ['HEAD', 'Content-Length: 5\r\n\r\nabcde'],
+    ['GET', 'Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n'],
+  ])('by a body with %s, which the runtime hides: 400', async (method, rest) => {
+    const text = `${method} /first HTTP/1.1\r\n${HOST}${rest}${second}`;
+    const caller = new RawCaller(server.port).send(text);
+    expect(await caller.until(/\r\n\r\nok$/)).toMatch(/^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 /);
+    expect(upstream.requests.map(({ head }) => head.split(' ')[1])).toEqual(['/base/second']);
+    caller.close();
+  });
+
   it('by a target that names another host: 400', async () => {
     const text = 'GET http://other.localhost/ HTTP/1.1\r\n' + HOST + '\r\n';
     const caller = new RawCaller(server.port).send(text);
@@ -152,6 +192,16 @@ describe('HTTP/2', () => {
     expect(request?.body).toBe('a\r\nwhole body\r\n0\r\n\r\n');
   });
 
+  it.each(['POST', 'DELETE'])('sends %s without a body on without framing', async (method) => {
+    for (let round = 1; round <= 5; round++) {
+      expect(await curl('-X', method)).toBe('ok');
+      expect(upstream.requests).toHaveLength(round);
+      const { head } = upstream.requests.at(-1) as { head: string };
+      expect(head).not.toMatch(/transfer-encoding|content-length/);
+    }
+    expect(await server.capacity('echo')).toBe(4);
+  });
+
   it('carries no body where there is none, and cookies as one', async () => {
     expect(await curl('-H', 'cookie: a=1', '-H', 'cookie: b=2')).toBe('ok');
     expect(upstream.requests[0]?.head).toMatch(/\r\ncookie: a=1; b=2\r\n/);
@@ -168,8 +218,12 @@ describe('methods', () => {
     await server.pool('traced', upstream.port, {
       upstream: { credentials: [{ name: 'a', header: 'x-api-key', value: 'secret-a' }] },
     });
-    const trace = await server.call({ pool: 'traced', method: 'TRACE' });
-    expect([trace.status, trace.headers['x-nthpool-error']]).toEqual([400, 'invalid_request']);
+    for (const method of ['TRACE', 'trace', 'TRACK']) {
+      const trace = new RawCaller(server.port);
+      trace.send(`${method} / HTTP/1.1\r\nHost: traced.localhost\r\n\r\n`);
+      expect(await trace.until(/"}$/)).toMatch(/^HTTP\/1\.1 400 [^]*error: invalid_request/);
+      trace.close();
+    }
     expect(upstream.requests).toHaveLength(0);
   });
 });

@@ -1,42 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Connections } from '../../../src/upstream/forward/connections.ts';
-import type { Call } from '../../../src/upstream/forward/exchange.ts';
 import { Exchange } from '../../../src/upstream/forward/exchange.ts';
 import { ForwardError } from '../../../src/upstream/forward/forward_error.ts';
-import { Guard } from '../../../src/upstream/forward/guard.ts';
+import type { Guard } from '../../../src/upstream/forward/guard.ts';
 import { latin1 } from '../../../src/upstream/forward/head.ts';
 import { DialError } from '../../../src/upstream/forward/line.ts';
+import { bench, HEAD, LIMITS, ORIGIN } from './bench.ts';
 import { cut, MemoryLine } from './lines.ts';
-
-const ORIGIN = { hostname: 'up.test', port: 80, isTls: false };
-const LIMITS = { connectTimeoutMs: 1000, stallTimeoutMs: 5000, requestTimeoutMs: null };
-const HEAD = 'GET / HTTP/1.1\r\nhost: up.test\r\n\r\n';
-
-/** A forwarding side whose lines are in memory; time stands still unless it is moved. */
-function bench() {
-  const lines: MemoryLine[] = [];
-  const clock = { nowMs: 1000 };
-  const nowMs = () => clock.nowMs;
-  const dial = vi.fn(() => {
-    const line = new MemoryLine();
-    lines.push(line);
-    return Promise.resolve(line);
-  });
-  const connections = new Connections({ dial, nowMs });
-  const guard = { add() {}, remove() {} } as unknown as Guard;
-  const exchange = (more: Partial<Call> = {}) =>
-    new Exchange({
-      origin: ORIGIN,
-      method: 'GET',
-      head: HEAD,
-      body: null,
-      bodyBytes: null,
-      limits: LIMITS,
-      ...more,
-    }, { connections, guard, nowMs });
-  return { lines, clock, dial, connections, exchange };
-}
 
 async function bodyOf(exchange: Exchange): Promise<string> {
   let text = '';
@@ -147,6 +118,20 @@ describe('an exchange', () => {
     }
   });
 
+  it('never takes for its answer what came unasked in the moment in which it began', async () => {
+    const { lines, exchange } = bench();
+    const first = exchange().answer();
+    await vi.waitFor(() => expect(lines[0]?.sent).toBe(HEAD));
+    lines[0]?.gives('HTTP/1.1 204 X\r\n\r\n');
+    await first;
+    lines[0]?.gives('HTTP/1.1 200 OK\r\nx-poison: 1\r\ncontent-length: 0\r\n\r\n');
+    const second = exchange().answer();
+    await vi.waitFor(() => expect(lines[1]?.sent).toBe(HEAD));
+    lines[1]?.gives('HTTP/1.1 204 X\r\n\r\n');
+    expect((await second).status).toBe(204);
+    expect(lines[0]).toMatchObject({ isClosed: true, sent: HEAD });
+  });
+
   it.each([
     ['ends before it answers', '', 'end'],
     ['breaks before it answers', '', 'reset'],
@@ -207,6 +192,32 @@ describe('an exchange', () => {
       await vi.waitFor(() => expect(lines[0]?.sent).toBe(HEAD + sent));
       lines[0]?.gives('HTTP/1.1 204 X\r\n\r\n');
       expect((await answer).status).toBe(204);
+    }
+  });
+
+  it('reads some of a body ahead that the upstream does not take, and hears its end', async () => {
+    for (const [pieces, isHeard] of [[3, true], [100, false]] as const) {
+      const { lines, exchange } = bench();
+      let source: ReadableStreamDefaultController | undefined;
+      let pulled = 0;
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => void (source = controller),
+        pull: (controller) => {
+          if (pulled < pieces) controller.enqueue(new Uint8Array(65_536));
+          pulled++;
+        },
+      }, { highWaterMark: 0 });
+      const answer = exchange({ body, bodyBytes: 100_000_000 }).answer();
+      answer.catch(() => {});
+      await vi.waitFor(() => expect(lines).toHaveLength(1));
+      lines[0]!.bytesMax = HEAD.length + 1000;
+      await vi.waitFor(() => expect(pulled).toBeGreaterThan(3));
+      await new Promise((done) => setTimeout(done, 20));
+      expect(pulled).toBeLessThan(10);
+      source?.error(new Error('gone'));
+      await new Promise((done) => setTimeout(done, 20));
+      expect(lines[0]?.isClosed).toBe(isHeard);
+      if (isHeard) await expect(answer).rejects.toMatchObject({ cut: 'gone' });
     }
   });
 

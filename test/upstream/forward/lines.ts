@@ -9,6 +9,8 @@ export class MemoryLine implements Line {
   readonly local = null;
   sent = '';
   isClosed = false;
+  /** Once it was sent so many bytes it takes no more. */
+  bytesMax = Infinity;
   #pieces: Uint8Array[] = [];
   #end: 'open' | 'end' | 'reset' = 'open';
   #wake: (() => void) | null = null;
@@ -48,6 +50,7 @@ export class MemoryLine implements Line {
 
   write(bytes: Uint8Array): Promise<number> {
     if (this.isClosed) return Promise.reject(new Error('closed'));
+    if (this.sent.length >= this.bytesMax) return new Promise(() => {});
     const count = Math.min(bytes.length, 1000);
     this.sent += latin1(bytes.subarray(0, count));
     return Promise.resolve(count);
