@@ -43,3 +43,8 @@ export function seconds(ms: unknown): string {
   if (value < 120_000) return `${Math.round(value / 100) / 10} s`;
   return `${Math.round(value / 60_000)} min`;
 }
+
+/** A rate in starts a minute. */
+export function perMinute(rpm: number | null): string {
+  return rpm === null ? 'none' : String(Math.round(rpm));
+}

@@ -5,6 +5,7 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { CEILINGS } from '../ceilings.ts';
+import type { Issue } from '../errors.ts';
 import { Problem } from '../admin/layout.tsx';
 import type { Rule } from '../admin/in_force.ts';
 import { inForce } from '../admin/in_force.ts';
@@ -86,7 +87,8 @@ export async function act(context: Context, server: Server): Promise<Response> {
   const form = await readForm(context, server);
   if (action.isConfirmed && form.get('confirm') !== name) {
     const message = 'The name that was typed is not the pool’s: nothing was done.';
-    return pieceAnswer(context, Problem({ message }));
+    const issues = [{ path: 'confirm', reason: `type ${name} to confirm` }];
+    return pieceAnswer(context, Problem({ message, issues }));
   }
   let ask: Ask;
   try {
@@ -117,7 +119,8 @@ function patiently(server: Server, ask: Ask, isDrain: boolean): Promise<Told> {
 }
 
 function problem(context: Context, { json }: Told): Response {
-  return pieceAnswer(context, Problem({ message: String(json['message']) }));
+  const issues = (json['issues'] ?? []) as Issue[];
+  return pieceAnswer(context, Problem({ message: String(json['message']), issues }));
 }
 
 function part(form: Form, name: string): string {

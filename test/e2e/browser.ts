@@ -26,10 +26,10 @@ export interface Running {
   readonly stop: () => Promise<void>;
 }
 
-export async function startServer(): Promise<Running> {
+export async function startServer(more: readonly string[] = []): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'nthbouncer-e2e-'));
   const place = ['--port', '0', '--db', `file:${join(folder, 'e2e.db')}`];
-  const words = ['run', '-A', 'src/main.ts', 'serve', ...place];
+  const words = ['run', '-A', 'src/main.ts', 'serve', ...place, ...more];
   const child = spawn('node_modules/.bin/deno', words, {
     env: { ...process.env, NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN, NO_COLOR: '1' },
   });

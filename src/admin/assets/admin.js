@@ -1,17 +1,10 @@
 /**
- * What the page does in the browser beyond htmx: live values, charts, copying and the times of the
- * place. It puts text in as text alone, and makes every write carry the session's token.
+ * What the page does in the browser beyond htmx: live values, copying and the times of the place.
+ * It puts text in as text alone. Forms are in forms.js, charts in charts.js.
  */
-/* global uPlot */
 (() => {
   const one = (selector, inside = document) => inside.querySelector(selector);
   const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
-  const token = one('meta[name="write-token"]')?.content ?? '';
-
-  document.addEventListener('htmx:config:request', (event) => {
-    event.detail.ctx.request.headers['X-Nthbouncer-Write-Token'] = token;
-  });
-
   const duration = (ms) =>
     ms < 1000
       ? `${Math.round(ms)} ms`
@@ -20,14 +13,20 @@
       : `${Math.round(ms / 60000)} min`;
   const FORMS = {
     oldestWaitMs: duration,
-    rpm: (rpm) => rpm === null ? '–' : String(Math.round(rpm)),
+    rpm: (rpm) => rpm === null ? 'none' : String(Math.round(rpm)),
   };
 
   function localTimes(inside = document) {
     for (const time of all('time', inside)) {
       time.title = time.textContent;
-      time.textContent = new Date(time.dateTime).toLocaleString();
+      time.textContent = localTime(new Date(time.dateTime));
     }
+  }
+
+  /** The date is told where it is not today's. */
+  function localTime(instant) {
+    const isToday = instant.toDateString() === new Date().toDateString();
+    return isToday ? instant.toLocaleTimeString() : instant.toLocaleString();
   }
 
   function show(view) {
@@ -45,22 +44,38 @@
   /** What was told last of each pool that is shown. */
   const latest = new Map();
 
-  function cell(row, text, name = '') {
+  /** A cell tells its head, for the narrow screens on which it stands alone. */
+  function cell(row, text) {
     const made = row.insertCell();
-    made.textContent = text === null || text === undefined ? '–' : String(text);
-    made.className = name;
+    const head = row.closest('table').tHead.rows[0].cells[made.cellIndex];
+    made.dataset.head = head.textContent;
+    made.className = head.className;
+    if (text instanceof Node) made.append(text);
+    else made.textContent = text === null || text === undefined ? '–' : String(text);
+  }
+
+  function cut(text) {
+    const made = document.createElement('span');
+    made.className = 'cut';
+    made.textContent = made.title = text ?? '–';
     return made;
+  }
+
+  const chosen = (name) => one(`.filters [name="${name}"]`)?.value ?? '';
+  function keyName(id) {
+    const option = one(`.filters [name="keyId"] option[value="${CSS.escape(id ?? '')}"]`);
+    return id && option ? option.textContent : id;
   }
 
   function logRow(body, entry) {
     const row = body.insertRow(0);
-    cell(row, new Date(entry.at).toLocaleString());
+    cell(row, localTime(new Date(entry.at)));
     cell(row, entry.outcome);
-    cell(row, entry.reason);
-    cell(row, duration(entry.queuedMs), 'number');
-    cell(row, entry.slots, 'number');
-    cell(row, entry.keyId);
-    cell(row, entry.holder);
+    cell(row, cut(entry.reason));
+    cell(row, duration(entry.queuedMs));
+    cell(row, entry.slots);
+    cell(row, cut(keyName(entry.keyId)));
+    cell(row, cut(entry.holder));
     const details = document.createElement('details');
     const summary = document.createElement('summary');
     const pre = document.createElement('pre');
@@ -69,17 +84,27 @@
     details.addEventListener('toggle', () => {
       pre.textContent = JSON.stringify(entry, null, 2);
     }, { once: true });
-    cell(row, '').replaceChildren(details);
+    cell(row, details);
   }
 
-  /** The newest rows of an event: more than these nobody could follow. */
-  function logRows(body, entries) {
-    for (const entry of entries.slice(-ROWS_AN_EVENT)) logRow(body, entry);
+  /** The newest rows of an event that pass the filter: more than these nobody could follow. */
+  function logRows(body, { entries, missed }) {
+    const passes = (name, value) => chosen(name) === '' || chosen(name) === value;
+    const wanted = entries.filter(({ outcome, keyId }) =>
+      passes('outcome', outcome) && passes('keyId', keyId)
+    );
+    const shown = wanted.slice(-ROWS_AN_EVENT);
+    for (const entry of shown) logRow(body, entry);
     while (body.rows.length > ROWS_SHOWN) body.deleteRow(-1);
+    rowsLeftOut += missed + wanted.length - shown.length;
+    if (rowsLeftOut === 0) return;
+    one('[data-missed]').textContent =
+      `${rowsLeftOut} rows came too fast to be shown; the export has them.`;
   }
 
   const ROWS_AN_EVENT = 20;
   const ROWS_SHOWN = 200;
+  let rowsLeftOut = 0;
 
   let events = null;
   let watched = null;
@@ -91,6 +116,12 @@
     const query = new URLSearchParams(withLog ? {} : { log: '0' });
     if (pool) query.set('pool', pool);
     events = new EventSource(`/admin/api/events?${query}`);
+    events.addEventListener('open', () => one('#stale').textContent = '');
+    events.addEventListener('error', ({ target }) => {
+      one('#stale').textContent = target.readyState === EventSource.CLOSED
+        ? 'Not live any more: what is shown stays as it is. Load the page again.'
+        : 'The server does not answer: what is shown may be old. Trying again …';
+    });
     events.addEventListener('pools', ({ data }) => JSON.parse(data).pools.forEach(show));
     events.addEventListener('gone', ({ data }) => {
       for (const name of JSON.parse(data).pools) {
@@ -99,7 +130,7 @@
     });
     events.addEventListener('log', ({ data }) => {
       const body = one('tbody[data-rows="Access log"]');
-      if (body) logRows(body, JSON.parse(data).entries);
+      if (body) logRows(body, JSON.parse(data));
     });
   }
 
@@ -117,62 +148,6 @@
         `${Math.round(i / (values.length - 1) * 100)},${Math.round(22 - each / highest * 20)}`
       ).join(' '),
     );
-  }
-
-  const plots = new Map();
-  function plot(name, place, columns, series) {
-    const style = getComputedStyle(document.documentElement);
-    const ink = style.getPropertyValue('--ink').trim();
-    const grid = { stroke: style.getPropertyValue('--grid').trim(), width: 1 };
-    const known = plots.get(name);
-    const width = Math.max(240, place.clientWidth);
-    if (known) {
-      known.setSize({ width, height: 200 });
-      return known.setData(columns);
-    }
-    const axis = { stroke: ink, grid, ticks: grid };
-    plots.set(
-      name,
-      new uPlot(
-        {
-          width,
-          height: 200,
-          cursor: { drag: { x: false, y: false } },
-          scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-          axes: [axis, { ...axis, size: 56 }],
-          series: [
-            {},
-            ...series.map(([label, colour, width = 2, dash]) => ({
-              label,
-              stroke: style.getPropertyValue(colour).trim(),
-              width,
-              dash,
-              points: { show: false },
-            })),
-          ],
-        },
-        columns,
-        place,
-      ),
-    );
-  }
-
-  async function draw(section) {
-    const span = one('select', section).value;
-    const path = `/admin/api/pools/${section.dataset.charts}/history?span=${span}`;
-    const answer = await fetch(path);
-    if (!answer.ok) return;
-    const { at, inUse, limit, queued, granted, refused } = await answer.json();
-    const seconds = at.map((ms) => ms / 1000);
-    plot('slots', one('[data-chart="slots"]', section), [seconds, inUse, limit, queued], [
-      ['in use', '--blue'],
-      ['limit', '--grey', 1, [6, 4]],
-      ['queued', '--orange'],
-    ]);
-    plot('starts', one('[data-chart="starts"]', section), [seconds, granted, refused], [
-      ['granted', '--green'],
-      ['refused', '--red'],
-    ]);
   }
 
   document.addEventListener('click', async ({ target }) => {
@@ -193,7 +168,6 @@
 
   document.addEventListener('change', ({ target }) => {
     if (target.matches?.('[data-follow]')) watch(target.dataset.follow, target.checked);
-    if (target.matches?.('[data-span]')) void draw(target.closest('[data-charts]'));
   });
 
   document.addEventListener('visibilitychange', () => {
@@ -203,24 +177,7 @@
   localTimes();
   const pool = one('[data-live="pool"]')?.dataset.pool;
   if (pool || one('[data-live="pools"]')) watch(pool, false);
-  const charts = one('[data-charts]');
-  if (charts) {
-    void draw(charts);
-    // Colours and widths are the canvas's own, so they do not follow by themselves.
-    const anew = () => {
-      for (const each of plots.values()) each.destroy();
-      plots.clear();
-      void draw(charts);
-    };
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', anew);
-    let width = innerWidth;
-    addEventListener('resize', () => {
-      if (innerWidth !== width) anew();
-      width = innerWidth;
-    });
-  }
   setInterval(() => {
-    if (charts && !document.hidden) void draw(charts);
     for (const row of all('tr[data-pool]')) {
       const view = latest.get(row.dataset.pool);
       if (view) sparkline(row, view.inUse, view.effectiveLimit);
