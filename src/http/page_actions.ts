@@ -29,6 +29,8 @@ interface Action {
   /** The page that follows, below the pool's; null: the list of pools. */
   readonly next: string | null;
   readonly ask: (form: Form, server: Server) => Ask;
+  /** What is told in its form, where no page follows. */
+  readonly says?: string;
   /** The rule that it changes, and whose new effect is told. */
   readonly tells?: Rule;
 }
@@ -44,7 +46,11 @@ const change = (form: Form): Ask => ({ method: 'PATCH', path: '', body: jsonOfFo
 const ACTIONS: Readonly<Record<string, Action>> = {
   pause: { next: '', ask: post('/pause') },
   resume: { next: '', ask: post('/resume') },
-  forget: { next: '', ask: post('/governor/forget') },
+  forget: {
+    next: '',
+    ask: post('/governor/forget'),
+    says: 'Forgotten; what callers report from now on teaches it anew.',
+  },
   drain: { next: '', isConfirmed: true, ask: post('/drain') },
   delete: { next: null, isConfirmed: true, ask: () => ({ method: 'DELETE', path: '' }) },
   change: { next: '', ask: change },
@@ -103,6 +109,7 @@ export async function act(context: Context, server: Server): Promise<Response> {
   if (what === 'make-key') {
     return pieceAnswer(context, FreshKey({ value: String(told.json['key']) }));
   }
+  if (action.says !== undefined) return pieceAnswer(context, html`${action.says}`);
   if (action.ask === change) {
     const now = action.tells === undefined ? '' : ` Now: ${inForce(action.tells, told.json)}`;
     return pieceAnswer(context, html`${`Saved; it applies from now on.${now}`}`);
