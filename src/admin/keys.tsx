@@ -42,6 +42,9 @@ export function Keys(
   );
 }
 
+const EFFECT = 'For good: calls and renewals with it are refused from now on, so that what it ' +
+  'holds lapses.';
+
 function KeyTable({ keys, act }: { keys: readonly Json[]; act: string }) {
   const columns: Column[] = [
     { head: 'Name', isName: true, show: (key) => <Cut value={key['name']} /> },
@@ -62,7 +65,7 @@ function KeyTable({ keys, act }: { keys: readonly Json[]; act: string }) {
           to={`${act}/revoke-key`}
           label='Revoke'
           of={` ${text(key['name'])}`}
-          effect='For good: calls and renewals with it are refused from now on, so that what it holds lapses.'
+          effect={EFFECT}
         >
           <input type='hidden' name='id' value={text(key['id'])} />
         </RowAction>

@@ -95,7 +95,7 @@ export function Problem(
   return <span role='alert' class='problem' data-issues={JSON.stringify(issues)}>{message}</span>;
 }
 
-/** Instead of what a form asked for; the browser takes up the new session when it is come back to. */
+/** In place of a form's answer; the browser takes up the new session when it has the focus again. */
 export function SignedOut() {
   return (
     <span role='alert' class='problem' data-signed-out=''>

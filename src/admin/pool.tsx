@@ -7,7 +7,7 @@ import type { Place } from './examples.tsx';
 import { Examples } from './examples.tsx';
 import { Action, Empty, Layout, Time } from './layout.tsx';
 import type { Json, Page, View } from './shapes.ts';
-import { perMinute, seconds, text } from './shapes.ts';
+import { perMinute, seconds, text, waited } from './shapes.ts';
 import type { Column } from './table.tsx';
 import { Table } from './table.tsx';
 
@@ -60,7 +60,7 @@ export function PoolLayout(
         </div>
         <div>
           <dt>Oldest waiter</dt>
-          <dd data-field='oldestWaitMs'>{seconds(view.oldestWaitMs)}</dd>
+          <dd data-field='oldestWaitMs'>{waited(view.oldestWaitMs)}</dd>
         </div>
         <div>
           <dt>Rate (starts a minute)</dt>

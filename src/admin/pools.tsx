@@ -3,7 +3,7 @@
  */
 import { Action, Empty, Layout, Sparkline } from './layout.tsx';
 import type { Page, View } from './shapes.ts';
-import { perMinute, seconds } from './shapes.ts';
+import { perMinute, waited } from './shapes.ts';
 
 export interface PoolRow extends View {
   readonly recent: readonly number[];
@@ -52,43 +52,49 @@ export function PoolsPage({ page, rows, search, found, total }: PoolList) {
             )}
           </>
         )}
-      <section aria-labelledby='new-pool'>
-        <h2 id='new-pool'>New pool</h2>
-        <Action to='/admin/pools' label='Make the pool'>
-          <div class='grid'>
-            <label>
-              Name
-              <input
-                name='name:text'
-                required
-                maxlength={63}
-                pattern='[a-z0-9]([a-z0-9\-]*[a-z0-9])?'
-                aria-describedby='name-help'
-              />
-              <small id='name-help'>
-                What callers name it by: a-z, 0-9 and inner hyphens, at most 63.
-              </small>
-            </label>
-            <label>
-              Slots
-              <input
-                name='concurrency.limit:int'
-                type='number'
-                min='1'
-                max='1000000'
-                value='10'
-                required
-                aria-describedby='slots-help'
-              />
-              <small id='slots-help'>
-                Calls that may run at once, 1 to 1 000 000; all else has defaults, and can be
-                changed later.
-              </small>
-            </label>
-          </div>
-        </Action>
-      </section>
+      <NewPool />
     </Layout>
+  );
+}
+
+function NewPool() {
+  return (
+    <section aria-labelledby='new-pool'>
+      <h2 id='new-pool'>New pool</h2>
+      <Action to='/admin/pools' label='Make the pool'>
+        <div class='grid'>
+          <label>
+            Name
+            <input
+              name='name:text'
+              required
+              maxlength={63}
+              pattern='[a-z0-9]([a-z0-9\-]*[a-z0-9])?'
+              aria-describedby='name-help'
+            />
+            <small id='name-help'>
+              What callers name it by: a-z, 0-9 and inner hyphens, at most 63.
+            </small>
+          </label>
+          <label>
+            Slots
+            <input
+              name='concurrency.limit:int'
+              type='number'
+              min='1'
+              max='1000000'
+              value='10'
+              required
+              aria-describedby='slots-help'
+            />
+            <small id='slots-help'>
+              Calls that may run at once, 1 to 1 000 000; all else has defaults, and can be changed
+              later.
+            </small>
+          </label>
+        </div>
+      </Action>
+    </section>
   );
 }
 
@@ -120,7 +126,7 @@ function PoolTable({ rows }: { rows: readonly PoolRow[] }) {
               </td>
               <td data-field='queued' class='number' data-head='Queued'>{row.queued}</td>
               <td data-field='oldestWaitMs' class='number' data-head='Oldest waiter'>
-                {seconds(row.oldestWaitMs)}
+                {waited(row.oldestWaitMs)}
               </td>
               <td data-field='rpm' class='number' data-head='Rate (starts a minute)'>
                 {perMinute(row.rpm)}

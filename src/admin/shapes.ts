@@ -48,3 +48,8 @@ export function seconds(ms: unknown): string {
 export function perMinute(rpm: number | null): string {
   return rpm === null ? 'none' : String(Math.round(rpm));
 }
+
+/** How long the oldest waiter has waited. */
+export function waited(ms: number): string {
+  return ms === 0 ? '–' : seconds(ms);
+}

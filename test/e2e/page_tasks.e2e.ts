@@ -99,7 +99,7 @@ describe.skipIf(CHROMIUM === undefined)('what a person does on the page', () => 
     await page.getByRole('heading', { name: 'Pools' }).waitFor();
   });
 
-  it('is worked by keyboard alone: skip link, visible focus, an action that asks first', async () => {
+  it('is worked by keyboard alone, with a visible focus, and asks before it acts', async () => {
     await go('/pools/shop/access');
     await page.keyboard.press('Tab');
     const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()');
@@ -128,7 +128,7 @@ describe.skipIf(CHROMIUM === undefined)('what a person does on the page', () => 
     expect((await acquire('shop', 'nightly import')).status).toBe(401);
   });
 
-  it('names keys in slots and log, narrows the log, and follows what it is narrowed to', async () => {
+  it('names keys in slots and log, narrows the log and follows the rest', async () => {
     await acquire('shop', 'worker fleet', { holder: 'first' });
     await go('/pools/shop/slots');
     await page.getByRole('row', { name: /first worker fleet/ }).waitFor();

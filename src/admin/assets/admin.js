@@ -12,7 +12,7 @@
       ? `${Math.round(ms / 100) / 10} s`
       : `${Math.round(ms / 60000)} min`;
   const FORMS = {
-    oldestWaitMs: duration,
+    oldestWaitMs: (ms) => ms === 0 ? '–' : duration(ms),
     rpm: (rpm) => rpm === null ? 'none' : String(Math.round(rpm)),
   };
 
