@@ -95,7 +95,7 @@ export function Problem(
   return <span role='alert' class='problem' data-issues={JSON.stringify(issues)}>{message}</span>;
 }
 
-/** In place of a form's answer; the browser takes up the new session when it has the focus again. */
+/** In place of a form's answer; the browser takes up the new session at its next focus. */
 export function SignedOut() {
   return (
     <span role='alert' class='problem' data-signed-out=''>

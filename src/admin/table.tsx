@@ -26,7 +26,13 @@ export function Table(
   },
 ) {
   return (
-    <div class='scroll' tabindex={0} role='region' aria-label={label}>
+    <div
+      class='scroll'
+      tabindex={0}
+      role='region'
+      aria-label={label}
+      hidden={rows.length === 0}
+    >
       <table>
         <thead>
           <tr>

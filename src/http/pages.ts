@@ -20,7 +20,7 @@ import { referenceRoutes } from './openapi.ts';
 import { readApi } from './inside.ts';
 import { exportLog, logPath } from './log_export.ts';
 import { act, makePool } from './page_actions.ts';
-import { pageAnswer } from './page_answer.ts';
+import { goTo, pageAnswer } from './page_answer.ts';
 import { poolView } from './pool_view.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
@@ -34,6 +34,7 @@ const POOL = '/admin/pools/:pool';
 
 export const PAGE_ROUTES: readonly Route[] = [
   { method: 'GET', path: '/admin', access: 'page', answer: showPools },
+  { method: 'GET', path: '/admin/', access: 'page', answer: (context) => goTo(context, '/admin') },
   { method: 'GET', path: '/admin/sign-in', access: 'open', answer: showSignIn },
   { method: 'POST', path: '/admin/sign-in', access: 'open', answer: signIn },
   { method: 'POST', path: '/admin/sign-out', access: 'page', answer: signOut },

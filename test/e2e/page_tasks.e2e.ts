@@ -92,6 +92,8 @@ describe.skipIf(CHROMIUM === undefined)('what a person does on the page', () => 
     expect(await look(page, 'none-found')).toEqual([]);
     await page.getByRole('link', { name: 'Show all' }).click();
     await page.getByRole('link', { name: 'shop' }).waitFor();
+    await go('/');
+    expect(page.url()).toBe(`${server.origin}/admin`);
     expect((await go('/pools/nobody'))?.status()).toBe(404);
     await page.getByText('No pool has this name.').waitFor();
     expect(await look(page, 'no-page')).toEqual([]);

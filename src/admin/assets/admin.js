@@ -23,10 +23,12 @@
     }
   }
 
+  const clock = new Intl.DateTimeFormat([], { timeStyle: 'medium' });
+  const calendar = new Intl.DateTimeFormat([], { dateStyle: 'short', timeStyle: 'medium' });
   /** The date is told where it is not today's. */
   function localTime(instant) {
     const isToday = instant.toDateString() === new Date().toDateString();
-    return isToday ? instant.toLocaleTimeString() : instant.toLocaleString();
+    return (isToday ? clock : calendar).format(instant);
   }
 
   function show(view) {
@@ -44,38 +46,8 @@
   /** What was told last of each pool that is shown. */
   const latest = new Map();
 
-  /** A cell tells its head, for the narrow screens on which it stands alone. */
-  function cell(row, text) {
-    const made = row.insertCell();
-    const head = row.closest('table').tHead.rows[0].cells[made.cellIndex];
-    made.dataset.head = head.textContent;
-    made.className = head.className;
-    if (text instanceof Node) made.append(text);
-    else made.textContent = text === null || text === undefined ? '–' : String(text);
-  }
-
-  function cut(text) {
-    const made = document.createElement('span');
-    made.className = 'cut';
-    made.textContent = made.title = text ?? '–';
-    return made;
-  }
-
-  const chosen = (name) => one(`.filters [name="${name}"]`)?.value ?? '';
-  function keyName(id) {
-    const option = one(`.filters [name="keyId"] option[value="${CSS.escape(id ?? '')}"]`);
-    return id && option ? option.textContent : id;
-  }
-
-  function logRow(body, entry) {
-    const row = body.insertRow(0);
-    cell(row, localTime(new Date(entry.at)));
-    cell(row, entry.outcome);
-    cell(row, cut(entry.reason));
-    cell(row, duration(entry.queuedMs));
-    cell(row, entry.slots);
-    cell(row, cut(keyName(entry.keyId)));
-    cell(row, cut(entry.holder));
+  /** The cells of a row that is followed, in the order of the table's heads. */
+  function logCells(entry) {
     const details = document.createElement('details');
     const summary = document.createElement('summary');
     const pre = document.createElement('pre');
@@ -84,18 +56,56 @@
     details.addEventListener('toggle', () => {
       pre.textContent = JSON.stringify(entry, null, 2);
     }, { once: true });
-    cell(row, details);
+    return [
+      localTime(new Date(entry.at)),
+      entry.outcome,
+      cut(entry.reason),
+      duration(entry.queuedMs),
+      entry.slots,
+      cut(keyNames.get(entry.keyId) ?? entry.keyId),
+      cut(entry.holder),
+      details,
+    ];
+  }
+
+  const keyNames = new Map(
+    all('.filters [name="keyId"] option').map(({ value, textContent }) => [value, textContent]),
+  );
+
+  function cut(text) {
+    const made = document.createElement('span');
+    made.className = 'cut';
+    made.textContent = text ?? '–';
+    if (text) made.title = text;
+    return made;
+  }
+
+  /** Each cell tells its head, for the narrow screens on which it stands alone. */
+  function logRow(body, heads, entry) {
+    const row = body.insertRow(0);
+    for (const [index, content] of logCells(entry).entries()) {
+      const cell = row.insertCell();
+      cell.dataset.head = heads[index].textContent;
+      cell.className = heads[index].className;
+      cell.append(content);
+    }
   }
 
   /** The newest rows of an event that pass the filter: more than these nobody could follow. */
   function logRows(body, { entries, missed }) {
-    const passes = (name, value) => chosen(name) === '' || chosen(name) === value;
-    const wanted = entries.filter(({ outcome, keyId }) =>
-      passes('outcome', outcome) && passes('keyId', keyId)
+    const [outcome, keyId] = ['outcome', 'keyId'].map((name) => one(`.filters [name="${name}"]`));
+    const wanted = entries.filter((entry) =>
+      (outcome.value === '' || outcome.value === entry.outcome) &&
+      (keyId.value === '' || keyId.value === entry.keyId)
     );
     const shown = wanted.slice(-ROWS_AN_EVENT);
-    for (const entry of shown) logRow(body, entry);
+    const heads = body.parentNode.tHead.rows[0].cells;
+    for (const entry of shown) logRow(body, heads, entry);
     while (body.rows.length > ROWS_SHOWN) body.deleteRow(-1);
+    if (shown.length > 0) {
+      body.closest('.scroll').hidden = false;
+      one('.empty')?.remove();
+    }
     rowsLeftOut += missed + wanted.length - shown.length;
     if (rowsLeftOut === 0) return;
     one('[data-missed]').textContent =
