@@ -52,7 +52,11 @@ function KeyTable({ keys, act }: { keys: readonly Json[]; act: string }) {
     { head: 'Made', show: (key) => <Time ms={key['createdAt']} /> },
     {
       head: 'Expires',
-      show: (key) => key['expiresAt'] === null ? 'never' : <Time ms={key['expiresAt']} />,
+      show: (key) => {
+        if (key['expiresAt'] === null) return 'never';
+        const expires = <Time ms={key['expiresAt']} />;
+        return key['isExpired'] ? <span class='problem'>expired, {expires}</span> : expires;
+      },
     },
     {
       head: 'Last used',

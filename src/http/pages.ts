@@ -94,8 +94,14 @@ function showPool(tab: Tab) {
 const read = (frame: PoolPage, server: Server, path: string) =>
   readApi(server, `/pools/${frame.view.name}${path}`);
 
-const keysOf = async (frame: PoolPage, server: Server) =>
-  (await read(frame, server, '/keys'))['keys'] as Json[];
+async function keysOf(frame: PoolPage, server: Server): Promise<Json[]> {
+  const { keys } = await read(frame, server, '/keys');
+  const nowMs = epochMs(server);
+  return (keys as Json[]).map((key) => {
+    const { expiresAt } = key;
+    return { ...key, isExpired: typeof expiresAt === 'number' && expiresAt <= nowMs };
+  });
+}
 
 const isJson = (context: Context) => context.req.query('as') === 'json';
 

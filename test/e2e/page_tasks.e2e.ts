@@ -130,6 +130,15 @@ describe.skipIf(CHROMIUM === undefined)('what a person does on the page', () => 
     expect((await acquire('shop', 'nightly import')).status).toBe(401);
   });
 
+  it('marks a key that has expired', async () => {
+    const body = { name: 'brief', expiresAt: Date.now() + 1_000 };
+    await api('POST', '/pools/shop/keys', body);
+    await page.waitForTimeout(1_500);
+    await go('/pools/shop/access');
+    await page.getByRole('row', { name: /brief .* expired/ }).waitFor();
+    await page.getByRole('row', { name: /worker fleet .* never/ }).waitFor();
+  });
+
   it('names keys in slots and log, narrows the log and follows the rest', async () => {
     await acquire('shop', 'worker fleet', { holder: 'first' });
     await go('/pools/shop/slots');
