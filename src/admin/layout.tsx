@@ -5,6 +5,7 @@
 import type { Child } from 'hono/jsx';
 import type { Issue } from '../errors.ts';
 import type { Page } from './shapes.ts';
+import { utc } from './shapes.ts';
 
 const HTMX_CONFIG = '{"history":false,"defaultTimeout":30000}';
 
@@ -108,8 +109,7 @@ export function SignedOut() {
 
 export function Time({ ms }: { ms: unknown }) {
   if (typeof ms !== 'number') return <>–</>;
-  const iso = new Date(ms).toISOString();
-  return <time datetime={iso}>{`${iso.slice(0, 19).replace('T', ' ')} UTC`}</time>;
+  return <time datetime={new Date(ms).toISOString()}>{utc(ms)}</time>;
 }
 
 /** A form whose answer is shown beside its button. */

@@ -7,7 +7,7 @@ import type { Place } from './examples.tsx';
 import { Examples } from './examples.tsx';
 import { Action, Empty, Layout, Time } from './layout.tsx';
 import type { Json, Page, View } from './shapes.ts';
-import { perMinute, seconds, text, waited } from './shapes.ts';
+import { perMinute, seconds, text, utc, waited } from './shapes.ts';
 import type { Column } from './table.tsx';
 import { Table } from './table.tsx';
 
@@ -96,8 +96,10 @@ export function Overview(
       <section aria-labelledby='why'>
         <h2 id='why'>Why it holds back</h2>
         <p class='why' data-live='reason' data-pool={view.name}>
-          <strong data-field='reason'>{view.reason}</strong>:{' '}
-          <span data-field='inUse'>{view.inUse}</span> of{' '}
+          <strong data-field='reason'>{view.reason}</strong>
+          <span data-field='pausedUntil'>
+            {view.pausedUntil === null ? '' : `, until ${utc(view.pausedUntil)}`}
+          </span>: <span data-field='inUse'>{view.inUse}</span> of{' '}
           <span data-field='effectiveLimit'>{view.effectiveLimit}</span> slots in use,{' '}
           <span data-field='queued'>{view.queued}</span> waiting
         </p>
@@ -203,12 +205,16 @@ function Verbs({ view }: { view: View }) {
         : null}
       <Action to={`${act}/pause`} label='Pause' kind='secondary'>
         <p class='effect'>
-          Nobody is granted a slot until somebody resumes the pool. Held slots stay held, and who
-          waits goes on waiting.
+          Nobody is granted a slot until the time is over or somebody resumes the pool. Held slots
+          stay held, and who waits goes on waiting.
         </p>
         <label>
+          For so many minutes (or left empty: until it is resumed)
+          <input name='minutes' type='number' min='1' max='525600' />
+        </label>
+        <label>
           Reason, shown to whoever looks (or left empty)
-          <input name='reason:text' maxlength={128} />
+          <input name='reason:text?' maxlength={128} />
         </label>
       </Action>
       <Action to={`${act}/forget`} label='Forget what was learned' kind='secondary'>

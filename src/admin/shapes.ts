@@ -53,3 +53,7 @@ export function perMinute(rpm: number | null): string {
 export function waited(ms: number): string {
   return ms === 0 ? '–' : seconds(ms);
 }
+
+export function utc(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}

@@ -19,6 +19,7 @@ import { goTo, pieceAnswer } from './page_answer.ts';
 import type { Server } from './server.ts';
 import { epochMs } from './server.ts';
 
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** How long the page waits for a drain before it shows what is still held. */
 const DRAIN_SHOWN_MS = 300;
@@ -35,6 +36,12 @@ interface Action {
   readonly tells?: Rule;
 }
 
+/** The instant that is so many units from now; null where no number was typed. */
+function laterMs(typed: string | undefined, unitMs: number, server: Server): number | null {
+  const units = Number(typed ?? 0);
+  return units > 0 ? epochMs(server) + units * unitMs : null;
+}
+
 const post = (path: string) => (form: Form): Ask => ({
   method: 'POST',
   path,
@@ -44,7 +51,13 @@ const post = (path: string) => (form: Form): Ask => ({
 const change = (form: Form): Ask => ({ method: 'PATCH', path: '', body: jsonOfForm(form) });
 
 const ACTIONS: Readonly<Record<string, Action>> = {
-  pause: { next: '', ask: post('/pause') },
+  pause: {
+    next: '',
+    ask: (form, server) => {
+      const untilMs = laterMs(form.get('minutes'), MINUTE_MS, server);
+      return { method: 'POST', path: '/pause', body: { ...jsonOfForm(form), untilMs } };
+    },
+  },
   resume: { next: '', ask: post('/resume') },
   forget: {
     next: '',
@@ -71,8 +84,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'make-key': {
     next: '/access',
     ask: (form, server) => {
-      const days = Number(form.get('days') ?? 0);
-      const expiresAt = days > 0 ? epochMs(server) + days * DAY_MS : null;
+      const expiresAt = laterMs(form.get('days'), DAY_MS, server);
       return { method: 'POST', path: '/keys', body: { ...jsonOfForm(form), expiresAt } };
     },
   },

@@ -172,6 +172,18 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await page.getByText('paused by the operator: upstream moves').waitFor();
     expect(await look(page, 'paused')).toEqual([]);
     await press('Resume');
+    // The values change live; the page that follows has no such button.
+    await page.getByRole('button', { name: 'Resume' }).waitFor({ state: 'detached' });
+    await page.getByText('fixed by the operator').waitFor();
+    await page.getByLabel('For so many minutes').fill('30');
+    await press('Pause');
+    await page.getByText(/paused by the operator, until \d/).waitFor();
+    const status = await page.request.get(`${server.origin}/admin/api/pools/shop/status`);
+    const { pausedUntil } = await status.json();
+    expect(Math.abs(pausedUntil - Date.now() - 30 * 60_000)).toBeLessThan(60_000);
+    await press('Resume');
+    // The values change live; the page that follows has no such button.
+    await page.getByRole('button', { name: 'Resume' }).waitFor({ state: 'detached' });
     await page.getByText('fixed by the operator').waitFor();
     await press('Forget what was learned');
     await page.getByText('Forgotten; what callers report').waitFor();

@@ -13,6 +13,7 @@
       : `${Math.round(ms / 60000)} min`;
   const FORMS = {
     oldestWaitMs: (ms) => ms === 0 ? '–' : duration(ms),
+    pausedUntil: (ms) => ms === null ? '' : `, until ${localTime(new Date(ms))}`,
     rpm: (rpm) => rpm === null ? 'none' : String(Math.round(rpm)),
   };
 
