@@ -21,8 +21,8 @@ interface Policy {
   readonly title: string;
   /** What a change will do. */
   readonly effect: string;
-  /** Whether it can be switched off as a whole. */
-  readonly isOptional: boolean;
+  /** What its switch says; null: it is always on. */
+  readonly onOff: string | null;
   readonly fields: readonly Field[];
 }
 
@@ -32,7 +32,7 @@ const KEY: Policy = {
   rule: 'key',
   title: 'Pool key',
   effect: 'Places that are taken away stop working at once; keys themselves stay valid.',
-  isOptional: false,
+  onOff: null,
   fields: [
     {
       name: 'access.key.required:bool',
@@ -61,7 +61,7 @@ const ADDRESSES: Policy = {
   title: 'Addresses',
   effect: 'Applies to the next call from each address; slots that are held stay held, and this ' +
     'page is not bound by it.',
-  isOptional: false,
+  onOff: null,
   fields: [
     {
       name: 'access.ip.allow:lines',
@@ -84,7 +84,7 @@ const SIGNATURE: Policy = {
   effect:
     'Callers that do not sign are refused at once. New secrets replace all that are stored: ' +
     'to change one without a break, give the old and the new one, and later the new one alone.',
-  isOptional: true,
+  onOff: 'Calls must be signed',
   fields: [
     {
       name: 'access.hmac.secrets:secrets',
@@ -103,6 +103,7 @@ const SIGNATURE: Policy = {
       label: 'Tolerance of timestamps (ms)',
       min: 1_000,
       max: 900_000,
+      unit: 'ms',
       fallback: 300_000,
       about: 'How far the caller’s clock may be off.',
     },
@@ -111,6 +112,7 @@ const SIGNATURE: Policy = {
       label: 'Largest signed body (bytes)',
       min: 0,
       max: CEILINGS.signedBodyBytes,
+      unit: 'bytes',
       fallback: 1024 * 1024,
       about: 'A larger one is refused with 413.',
     },
@@ -122,7 +124,7 @@ const TOKEN: Policy = {
   title: 'Token (JWT)',
   effect: 'Callers without such a token are refused at once. With another source of keys, tokens ' +
     'of the old one stop working.',
-  isOptional: true,
+  onOff: 'Calls must bring a token',
   fields: [
     {
       name: 'access.jwt:one.jwksUrl.jwks.secret',
@@ -200,7 +202,7 @@ const CLOUDFLARE: Policy = {
   rule: 'cloudflareAccess',
   title: 'Cloudflare Access',
   effect: 'Callers that do not come through this application of the team are refused at once.',
-  isOptional: true,
+  onOff: 'Calls must come through Cloudflare Access',
   fields: [
     {
       name: 'access.cloudflareAccess.teamDomain:text',
@@ -255,7 +257,7 @@ export function AccessPage(
 }
 
 function PolicyForm({ policy, spec, act }: { policy: Policy; spec: Json; act: string }) {
-  const { rule, title, effect, isOptional, fields } = policy;
+  const { rule, title, effect, onOff, fields } = policy;
   const set = at(spec, `access.${rule}`) as Json | null;
   return (
     <section aria-label={title} class='card'>
@@ -265,7 +267,9 @@ function PolicyForm({ policy, spec, act }: { policy: Policy; spec: Json; act: st
         label={`Save ${rule === 'cloudflareAccess' ? title : lowered(title)}`}
         told={`Now: ${inForce(rule, spec)}`}
       >
-        {isOptional ? <OnOff path={`access.${rule}`} isOn={set !== null} /> : null}
+        {onOff === null
+          ? null
+          : <OnOff path={`access.${rule}`} isOn={set !== null} label={onOff} />}
         <p class='effect'>{effect}</p>
         <Fields fields={fields} spec={rule === 'jwt' ? withJwtShown(spec, set) : spec} />
         {rule === 'jwt' ? <KnownClaims set={set} /> : null}

@@ -16,6 +16,7 @@ export function ApiPage() {
       <body>
         <header>
           <h1>API of nthbouncer</h1>
+          <a href='/admin'>Admin page</a>
         </header>
         <rapi-doc
           spec-url='/openapi.json'

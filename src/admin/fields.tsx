@@ -14,6 +14,8 @@ export interface Field {
   readonly about: string;
   readonly min?: number;
   readonly max?: number;
+  /** What the bounds are counted in, where people know a better unit. */
+  readonly unit?: 'ms' | 'bytes';
   /** Choices of one value, or with `checks` of several; a pair is a value and what is shown. */
   readonly options?: readonly (string | readonly [value: string, shown: string])[];
   readonly input?: 'number' | 'text' | 'secret' | 'lines' | 'checks';
@@ -29,7 +31,23 @@ export function ms(
   bounds: [number, number],
   about: string,
 ): Field {
-  return { label: `${label} (ms)`, name: `${name}:int`, min: bounds[0], max: bounds[1], about };
+  const [min, max] = bounds;
+  return { label: `${label} (ms)`, name: `${name}:int`, min, max, unit: 'ms', about };
+}
+
+const UNITS: Readonly<Record<'ms' | 'bytes', readonly (readonly [size: number, name: string])[]>> =
+  {
+    ms: [[3_600_000, 'h'], [60_000, 'min'], [1_000, 's'], [1, 'ms']],
+    bytes: [[1024 * 1024, 'MiB'], [1024, 'KiB'], [1, 'bytes']],
+  };
+
+/** `1 000 000`, or with a unit `24 h`. */
+function bound(value: number, unit: Field['unit']): string {
+  const [size, name] = unit === undefined || value === 0
+    ? [1, '']
+    : UNITS[unit].find(([size]) => value % size === 0) ?? [1, unit];
+  const digits = String(value / size).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  return name === '' ? digits : `${digits} ${name}`;
 }
 
 export function Fields({ fields, spec }: { fields: readonly Field[]; spec: Json }) {
@@ -41,21 +59,24 @@ export function Fields({ fields, spec }: { fields: readonly Field[]; spec: Json 
 }
 
 /** Whether a rule is on; while it is off the styles hide its other fields. */
-export function OnOff({ path, isOn }: { path: string; isOn: boolean }) {
+export function OnOff({ path, isOn, label }: { path: string; isOn: boolean; label: string }) {
   return (
     <label class='switch'>
-      <input type='checkbox' role='switch' name={`${path}:on`} value='true' checked={isOn} /> On
+      <input type='checkbox' role='switch' name={`${path}:on`} value='true' checked={isOn} />{' '}
+      {label}
       <input type='hidden' name={`${path}:on`} value='' />
     </label>
   );
 }
 
 function Input({ field, spec }: { field: Field; spec: Json }) {
-  const { name, label, about, min, input } = field;
+  const { name, label, about, min, max = 0, unit, input } = field;
   const value = at(spec, field.shows ?? name.split(':')[0] ?? '') ?? field.fallback ?? null;
   const id = name.replace(/\W/g, '-');
   const help = (
-    <small id={id}>{min === undefined ? about : `${about} ${min} to ${field.max}.`}</small>
+    <small id={id}>
+      {min === undefined ? about : `${about} ${bound(min, unit)} to ${bound(max, unit)}.`}
+    </small>
   );
   if (input === 'checks') {
     return (

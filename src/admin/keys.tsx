@@ -4,6 +4,8 @@
 import { Action, Empty, Time } from './layout.tsx';
 import type { Json } from './shapes.ts';
 import { text } from './shapes.ts';
+import type { Column } from './table.tsx';
+import { Cut, RowAction, Table } from './table.tsx';
 
 export function Keys(
   { keys, act, isOpen }: { keys: readonly Json[]; act: string; isOpen: boolean },
@@ -19,11 +21,20 @@ export function Keys(
         <div class='grid'>
           <label>
             Name of the new key
-            <input name='name:text' required maxlength={128} />
+            <input name='name:text' required maxlength={128} aria-describedby='key-name-help' />
+            <small id='key-name-help'>Who will use it; shown beside slots and in the log.</small>
           </label>
           <label>
             Expires after (days)
-            <input name='days' type='number' min='1' max='3650' placeholder='never' />
+            <input
+              name='days'
+              type='number'
+              min='1'
+              max='3650'
+              placeholder='never'
+              aria-describedby='days-help'
+            />
+            <small id='days-help'>1 to 3650; left empty, it never expires.</small>
           </label>
         </div>
       </Action>
@@ -31,40 +42,41 @@ export function Keys(
   );
 }
 
+const EFFECT = 'For good: calls and renewals with it are refused from now on, so that what it ' +
+  'holds lapses.';
+
 function KeyTable({ keys, act }: { keys: readonly Json[]; act: string }) {
-  return (
-    <div class='scroll' tabindex={0} role='region' aria-label='Keys of the pool'>
-      <table>
-        <thead>
-          <tr>
-            {['Name', 'Begins with', 'Made', 'Expires', 'Last used', 'Do'].map((head) => (
-              <th scope='col'>{head}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr>
-              <th scope='row'>{text(key['name'])}</th>
-              <td>
-                <code>{text(key['prefix'])}</code>
-              </td>
-              {['createdAt', 'expiresAt', 'lastUsedAt'].map((name) => (
-                <td>
-                  <Time ms={key[name]} />
-                </td>
-              ))}
-              <td>
-                <Action to={`${act}/revoke-key`} label='Revoke' kind='secondary small'>
-                  <input type='hidden' name='id' value={text(key['id'])} />
-                </Action>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  const columns: Column[] = [
+    { head: 'Name', isName: true, show: (key) => <Cut value={key['name']} /> },
+    { head: 'Begins with', show: (key) => <code>{text(key['prefix'])}</code> },
+    { head: 'Made', show: (key) => <Time ms={key['createdAt']} /> },
+    {
+      head: 'Expires',
+      show: (key) => {
+        if (key['expiresAt'] === null) return 'never';
+        const expires = <Time ms={key['expiresAt']} />;
+        return key['isExpired'] ? <span class='problem'>expired, {expires}</span> : expires;
+      },
+    },
+    {
+      head: 'Last used',
+      show: (key) => key['lastUsedAt'] === null ? 'never' : <Time ms={key['lastUsedAt']} />,
+    },
+    {
+      head: 'Do',
+      show: (key) => (
+        <RowAction
+          to={`${act}/revoke-key`}
+          label='Revoke'
+          of={` ${text(key['name'])}`}
+          effect={EFFECT}
+        >
+          <input type='hidden' name='id' value={text(key['id'])} />
+        </RowAction>
+      ),
+    },
+  ];
+  return <Table label='Keys of the pool' columns={columns} rows={keys} />;
 }
 
 /** A fresh key, told once. */

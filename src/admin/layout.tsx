@@ -3,7 +3,9 @@
  * alone, so that it is escaped.
  */
 import type { Child } from 'hono/jsx';
+import type { Issue } from '../errors.ts';
 import type { Page } from './shapes.ts';
+import { utc } from './shapes.ts';
 
 const HTMX_CONFIG = '{"history":false,"defaultTimeout":30000}';
 
@@ -24,6 +26,8 @@ export function Layout({ page, children }: { page: Page; children?: Child }) {
         <script src='/admin/assets/htmx.js' defer></script>
         <script src='/admin/assets/uplot.js' defer></script>
         <script src='/admin/assets/admin.js' defer></script>
+        <script src='/admin/assets/forms.js' defer></script>
+        <script src='/admin/assets/charts.js' defer></script>
       </head>
       <body>
         <a class='skip' href='#main'>Skip to the content</a>
@@ -37,7 +41,8 @@ export function Layout({ page, children }: { page: Page; children?: Child }) {
             </nav>
           )}
         </header>
-        <main id='main' class='container-fluid'>{children}</main>
+        <p id='stale' class='container-fluid problem' role='status'></p>
+        <main id='main' class='container-fluid' tabindex={-1}>{children}</main>
         <div id='live' class='visually-hidden' role='status'></div>
       </body>
     </html>
@@ -72,15 +77,39 @@ export function SignIn({ problem }: { problem: string | null }) {
   );
 }
 
-/** What an action that failed shows in its form. */
-export function Problem({ message }: { message: string }) {
-  return <span role='alert' class='problem'>{message}</span>;
+/** What stands in the place of a page that cannot be shown. */
+export function FaultPage({ page, message }: { page: Page; message: string }) {
+  return (
+    <Layout page={page}>
+      <h1>{page.title}</h1>
+      <p>
+        {message} <a href='/admin'>All pools</a>
+      </p>
+    </Layout>
+  );
+}
+
+/** What an action that failed shows in its form; the browser marks the fields of the issues. */
+export function Problem(
+  { message, issues = [] }: { message: string; issues?: readonly Issue[] },
+) {
+  return <span role='alert' class='problem' data-issues={JSON.stringify(issues)}>{message}</span>;
+}
+
+/** In place of a form's answer; the browser takes up the new session at its next focus. */
+export function SignedOut() {
+  return (
+    <span role='alert' class='problem' data-signed-out=''>
+      You are signed out, so nothing was done. <a href='/admin/sign-in' target='_blank'>Sign in</a>
+      {' '}
+      in another tab, and come back: what you typed is kept.
+    </span>
+  );
 }
 
 export function Time({ ms }: { ms: unknown }) {
   if (typeof ms !== 'number') return <>–</>;
-  const iso = new Date(ms).toISOString();
-  return <time datetime={iso}>{`${iso.slice(0, 19).replace('T', ' ')} UTC`}</time>;
+  return <time datetime={new Date(ms).toISOString()}>{utc(ms)}</time>;
 }
 
 /** A form whose answer is shown beside its button. */

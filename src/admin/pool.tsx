@@ -3,9 +3,13 @@
  * back, what its governor changed, and examples to copy.
  */
 import type { Child } from 'hono/jsx';
+import type { Place } from './examples.tsx';
+import { Examples } from './examples.tsx';
 import { Action, Empty, Layout, Time } from './layout.tsx';
 import type { Json, Page, View } from './shapes.ts';
-import { seconds, text } from './shapes.ts';
+import { perMinute, seconds, text, utc, waited } from './shapes.ts';
+import type { Column } from './table.tsx';
+import { Table } from './table.tsx';
 
 export const TABS = ['overview', 'slots', 'queue', 'settings', 'access', 'log'] as const;
 export type Tab = (typeof TABS)[number];
@@ -14,9 +18,13 @@ export interface PoolPage {
   readonly page: Page;
   readonly view: View;
   readonly tab: Tab;
+  /** Whether the configuration file owns it, so that nothing here changes its settings. */
+  readonly isManaged: boolean;
 }
 
-export function PoolLayout({ page, view, tab, children }: PoolPage & { children?: Child }) {
+export function PoolLayout(
+  { page, view, tab, isManaged, children }: PoolPage & { children?: Child },
+) {
   const base = `/admin/pools/${view.name}`;
   return (
     <Layout page={page}>
@@ -26,6 +34,14 @@ export function PoolLayout({ page, view, tab, children }: PoolPage & { children?
           This pool wants no key: {view.openTo} who reaches this server may call it.
         </p>
       )}
+      {isManaged && (tab === 'settings' || tab === 'access')
+        ? (
+          <p class='problem'>
+            The configuration file owns this pool: its settings and keys are changed there, and no
+            form of this page can.
+          </p>
+        )
+        : null}
       <dl class='facts' data-live='pool' data-pool={view.name}>
         <div>
           <dt>State</dt>
@@ -44,11 +60,11 @@ export function PoolLayout({ page, view, tab, children }: PoolPage & { children?
         </div>
         <div>
           <dt>Oldest waiter</dt>
-          <dd data-field='oldestWaitMs'>{seconds(view.oldestWaitMs)}</dd>
+          <dd data-field='oldestWaitMs'>{waited(view.oldestWaitMs)}</dd>
         </div>
         <div>
-          <dt>Starts a minute</dt>
-          <dd data-field='rpm'>{view.rpm === null ? '–' : Math.round(view.rpm)}</dd>
+          <dt>Rate (starts a minute)</dt>
+          <dd data-field='rpm'>{perMinute(view.rpm)}</dd>
         </div>
       </dl>
       <nav aria-label='Pool' class='tabs'>
@@ -67,61 +83,104 @@ export function PoolLayout({ page, view, tab, children }: PoolPage & { children?
 }
 
 export function Overview(
-  { frame, changes, origin }: { frame: PoolPage; changes: readonly Json[]; origin: string },
+  { frame, spec, changes, place }: {
+    frame: PoolPage;
+    spec: Json;
+    changes: readonly Json[];
+    place: Place;
+  },
 ) {
   const { view } = frame;
   return (
     <PoolLayout {...frame}>
       <section aria-labelledby='why'>
         <h2 id='why'>Why it holds back</h2>
-        <p data-live='reason' data-pool={view.name}>
-          <strong data-field='reason'>{view.reason}</strong>:{' '}
-          <span data-field='inUse'>{view.inUse}</span> of{' '}
+        <p class='why' data-live='reason' data-pool={view.name}>
+          <strong data-field='reason'>{view.reason}</strong>
+          <span data-field='pausedUntil'>
+            {view.pausedUntil === null ? '' : `, until ${utc(view.pausedUntil)}`}
+          </span>: <span data-field='inUse'>{view.inUse}</span> of{' '}
           <span data-field='effectiveLimit'>{view.effectiveLimit}</span> slots in use,{' '}
           <span data-field='queued'>{view.queued}</span> waiting
         </p>
+        <p class='effect'>
+          A caller waits, or is refused, while the pool is paused, while its rate is used up, while
+          others wait, and while all slots of the limit are in use.
+        </p>
         <Changes changes={changes} />
       </section>
-      <section aria-labelledby='charts' class='charts' data-charts={view.name}>
-        <h2 id='charts'>Charts</h2>
-        <label class='span'>
-          Span{' '}
-          <select data-span='' aria-label='Span of the charts'>
-            <option value='5m'>5 minutes</option>
-            <option value='1h'>1 hour</option>
-            <option value='24h'>24 hours</option>
-          </select>
-        </label>
-        <figure>
-          <figcaption>Slots in use, the limit, and who waits</figcaption>
-          <div data-chart='slots'></div>
-        </figure>
-        <figure>
-          <figcaption>Grants and refusals a step</figcaption>
-          <div data-chart='starts'></div>
-        </figure>
-      </section>
+      <Charts name={view.name} />
       <Verbs view={view} />
-      <Examples name={view.name} origin={origin} />
+      <Examples spec={spec} place={place} />
     </PoolLayout>
   );
 }
 
+function Charts({ name }: { name: string }) {
+  return (
+    <section aria-labelledby='charts' class='charts' data-charts={name}>
+      <h2 id='charts'>Charts</h2>
+      <label class='span'>
+        Span{' '}
+        <select data-span='' aria-label='Span of the charts'>
+          <option value='5m'>5 minutes</option>
+          <option value='1h'>1 hour</option>
+          <option value='24h'>24 hours</option>
+        </select>
+      </label>
+      <figure>
+        <figcaption>Slots in use, the limit, and who waits (the most in each step)</figcaption>
+        <div data-chart='slots'></div>
+      </figure>
+      <figure>
+        <figcaption>
+          <span>
+            Grants and refusals in each <span data-step=''>5 s</span>
+          </span>
+        </figcaption>
+        <div data-chart='starts'></div>
+      </figure>
+    </section>
+  );
+}
+
+const CHANGES: readonly Column[] = [
+  { head: 'When', show: (change) => <Time ms={change['at']} /> },
+  { head: 'What', show: (change) => WHAT[text(change['what'])] ?? text(change['what']) },
+  { head: 'From', isNumber: true, show: (change) => amount(change, 'from') },
+  { head: 'To', isNumber: true, show: (change) => amount(change, 'to') },
+  { head: 'Why', show: (change) => text(change['why']) },
+  { head: 'Evidence', show: (change) => text(change['evidence']) },
+];
+
+const WHAT: Readonly<Record<string, string>> = {
+  limit: 'limit (slots)',
+  rpm: 'starts a minute',
+  tpm: 'tokens a minute',
+};
+
+function amount(change: Json, name: 'from' | 'to'): string {
+  const value = change[name];
+  return change['what'] === 'pause' && typeof value === 'number' ? seconds(value) : text(value);
+}
+
 function Changes({ changes }: { changes: readonly Json[] }) {
-  if (changes.length === 0) return <Empty>Its governor has changed nothing yet.</Empty>;
+  if (changes.length === 0) {
+    return (
+      <Empty>
+        The governor has changed nothing yet: it pauses a pool, sets its pace and, in adaptive mode,
+        moves its limit by what callers report.
+      </Empty>
+    );
+  }
   return (
     <details>
-      <summary>What its governor changed ({changes.length})</summary>
-      <ul>
-        {changes.map((change) => (
-          <li>
-            <Time ms={change['at']} />:{' '}
-            {`${text(change['what'])} ${text(change['from'])} → ${text(change['to'])}`},{' '}
-            {text(change['why'])}
-            {change['evidence'] ? ` (${text(change['evidence'])})` : ''}
-          </li>
-        ))}
-      </ul>
+      <summary>
+        What the governor changed ({changes.length}), the last: <Time ms={changes[0]?.['at']} />,
+        {' '}
+        {text(changes[0]?.['why'])}
+      </summary>
+      <Table label='Changes of the governor' columns={CHANGES} rows={changes} />
     </details>
   );
 }
@@ -130,102 +189,55 @@ function Verbs({ view }: { view: View }) {
   const act = `/admin/pools/${view.name}/act`;
   const typed = (
     <label>
-      Type the pool's name to confirm
-      <input name='confirm' required autocomplete='off' />
+      Type the pool’s name to confirm
+      <input name='confirm' required autocomplete='off' spellcheck={false} />
     </label>
   );
   return (
     <section aria-labelledby='verbs' class='verbs'>
       <h2 id='verbs'>Hold, empty, delete</h2>
-      {view.state === 'paused' ? <Action to={`${act}/resume`} label='Resume' /> : null}
+      {view.state === 'paused'
+        ? (
+          <Action to={`${act}/resume`} label='Resume'>
+            <p class='effect'>Ends the pause, whoever caused it; who waits is served in turn.</p>
+          </Action>
+        )
+        : null}
       <Action to={`${act}/pause`} label='Pause' kind='secondary'>
+        <p class='effect'>
+          Nobody is granted a slot until the time is over or somebody resumes the pool. Held slots
+          stay held, and who waits goes on waiting.
+        </p>
         <label>
-          Reason, shown to whoever looks
-          <input name='reason:text' maxlength={128} />
+          For so many minutes (or left empty: until it is resumed)
+          <input name='minutes' type='number' min='1' max='525600' />
+        </label>
+        <label>
+          Reason, shown to whoever looks (or left empty)
+          <input name='reason:text?' maxlength={128} />
         </label>
       </Action>
-      <Action to={`${act}/forget`} label='Forget what was learned' kind='secondary' />
+      <Action to={`${act}/forget`} label='Forget what was learned' kind='secondary'>
+        <p class='effect'>
+          Rates, pauses and limits that the upstream’s answers taught go; your settings stay.
+        </p>
+      </Action>
       <details>
         <summary>Drain: grant nothing more, and let what is held end</summary>
-        <Action to={`${act}/drain`} label='Drain' kind='contrast'>{typed}</Action>
+        <Action to={`${act}/drain`} label='Drain' kind='contrast'>
+          <p class='effect'>The pool then stays paused until somebody resumes it.</p>
+          {typed}
+        </Action>
       </details>
       <details>
         <summary>Delete the pool, its keys and what it learned</summary>
-        <Action to={`${act}/delete`} label='Delete' kind='danger'>{typed}</Action>
+        <Action to={`${act}/delete`} label='Delete' kind='danger'>
+          <p class='effect'>
+            It cannot be undone. Who waits is refused, and no slot of it can be renewed any more.
+          </p>
+          {typed}
+        </Action>
       </details>
     </section>
   );
-}
-
-function Examples({ name, origin }: { name: string; origin: string }) {
-  const { protocol, host } = new URL(origin);
-  const samples = { curl: curlOf(name, origin), TypeScript: scriptOf(name, origin) };
-  const proxied = `${protocol}//${name}.${host.replace(/^(127\.0\.0\.1|\[::1\])/, 'localhost')}`;
-  return (
-    <section aria-labelledby='examples'>
-      <h2 id='examples'>Examples</h2>
-      <p>
-        With a key in <code>NTHBOUNCER_KEY</code>:{' '}
-        <a href={`/admin/pools/${name}/access`}>make one</a>.
-      </p>
-      {Object.entries({ ...samples, Python: pythonOf(name, origin) }).map(([language, code]) => (
-        <figure>
-          <figcaption>
-            {language}{' '}
-            <button type='button' class='secondary copy' data-copy={`code-${language}`}>
-              Copy<span class='visually-hidden'>the {language} example</span>
-            </button>
-          </figcaption>
-          <pre
-            tabindex={0}
-            role='region'
-            aria-label={`${language} example`}
-          ><code id={`code-${language}`}>{code}</code></pre>
-        </figure>
-      ))}
-      <p>
-        Base URL for proxied calls (with an upstream set): <code>{proxied}</code>
-      </p>
-    </section>
-  );
-}
-
-function curlOf(name: string, origin: string): string {
-  return `LOCK=${origin}/pools/${name}/lock
-curl -s -X POST $LOCK/acquire -H "X-Nthpool-Key: $NTHBOUNCER_KEY" -d '{"waitMs": 5000}'
-SLOT=…   # slotId of the answer
-curl -s -X POST $LOCK/$SLOT/renew -H "X-Nthpool-Key: $NTHBOUNCER_KEY"
-curl -s -X POST $LOCK/$SLOT/release -H "X-Nthpool-Key: $NTHBOUNCER_KEY" -d '{"status": 200}'`;
-}
-
-function scriptOf(name: string, origin: string): string {
-  return `const lock = '${origin}/pools/${name}/lock';
-const headers = { 'X-Nthpool-Key': process.env.NTHBOUNCER_KEY };
-const post = (path, body) =>
-  fetch(\`\${lock}/\${path}\`, { method: 'POST', headers, body: JSON.stringify(body) });
-
-const { slotId, renewIntervalMs } = await (await post('acquire', { waitMs: 5000 })).json();
-const renewing = setInterval(() => post(\`\${slotId}/renew\`, {}), renewIntervalMs);
-try {
-  // call the upstream here
-} finally {
-  clearInterval(renewing);
-  await post(\`\${slotId}/release\`, { status: 200 });
-}`;
-}
-
-function pythonOf(name: string, origin: string): string {
-  return `import json, os, urllib.request
-
-def post(path, body):
-    request = urllib.request.Request(
-        "${origin}/pools/${name}/lock/" + path,
-        json.dumps(body).encode(), {"X-Nthpool-Key": os.environ["NTHBOUNCER_KEY"]})
-    return json.load(urllib.request.urlopen(request))
-
-slot = post("acquire", {"waitMs": 5000})["slotId"]
-try:
-    post(slot + "/renew", {})  # every renewIntervalMs while the work goes on
-finally:
-    post(slot + "/release", {"status": 200})`;
 }

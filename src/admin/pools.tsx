@@ -3,7 +3,7 @@
  */
 import { Action, Empty, Layout, Sparkline } from './layout.tsx';
 import type { Page, View } from './shapes.ts';
-import { seconds } from './shapes.ts';
+import { perMinute, waited } from './shapes.ts';
 
 export interface PoolRow extends View {
   readonly recent: readonly number[];
@@ -43,42 +43,58 @@ export function PoolsPage({ page, rows, search, found, total }: PoolList) {
             <p>
               {found > rows.length
                 ? `${rows.length} of ${found} pools are shown; search for the others.`
-                : `${found} of ${total} pools.`}
+                : `${found} of ${total} pools.`} <a href='#new-pool'>Make another one</a>
             </p>
-            <PoolTable rows={rows} />
+            {found > 0 ? <PoolTable rows={rows} /> : (
+              <Empty>
+                No pool has “{search}” in its name. <a href='/admin'>Show all</a>
+              </Empty>
+            )}
           </>
         )}
-      <section aria-labelledby='new-pool'>
-        <h2 id='new-pool'>New pool</h2>
-        <Action to='/admin/pools' label='Make the pool'>
-          <div class='grid'>
-            <label>
-              Name
-              <input
-                name='name:text'
-                required
-                maxlength={63}
-                pattern='[a-z0-9]([a-z0-9\-]*[a-z0-9])?'
-                aria-describedby='name-help'
-              />
-              <small id='name-help'>a-z, 0-9 and inner hyphens</small>
-            </label>
-            <label>
-              Slots
-              <input
-                name='concurrency.limit:int'
-                type='number'
-                min='1'
-                max='1000000'
-                value='10'
-                aria-describedby='slots-help'
-              />
-              <small id='slots-help'>calls that may run at once</small>
-            </label>
-          </div>
-        </Action>
-      </section>
+      <NewPool />
     </Layout>
+  );
+}
+
+function NewPool() {
+  return (
+    <section aria-labelledby='new-pool'>
+      <h2 id='new-pool'>New pool</h2>
+      <Action to='/admin/pools' label='Make the pool'>
+        <div class='grid'>
+          <label>
+            Name
+            <input
+              name='name:text'
+              required
+              maxlength={63}
+              pattern='[a-z0-9]([a-z0-9\-]*[a-z0-9])?'
+              aria-describedby='name-help'
+            />
+            <small id='name-help'>
+              What callers name it by: a-z, 0-9 and inner hyphens, at most 63.
+            </small>
+          </label>
+          <label>
+            Slots
+            <input
+              name='concurrency.limit:int'
+              type='number'
+              min='1'
+              max='1000000'
+              value='10'
+              required
+              aria-describedby='slots-help'
+            />
+            <small id='slots-help'>
+              Calls that may run at once, 1 to 1 000 000; all else has defaults, and can be changed
+              later.
+            </small>
+          </label>
+        </div>
+      </Action>
+    </section>
   );
 }
 
@@ -93,27 +109,29 @@ function PoolTable({ rows }: { rows: readonly PoolRow[] }) {
             <th scope='col' class='number'>In use / limit</th>
             <th scope='col' class='number'>Queued</th>
             <th scope='col' class='number'>Oldest waiter</th>
-            <th scope='col' class='number'>Starts a minute</th>
+            <th scope='col' class='number'>Rate (starts a minute)</th>
             <th scope='col'>Last 5 min</th>
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
             <tr data-pool={row.name}>
-              <th scope='row'>
+              <th scope='row' class='name'>
                 <a href={`/admin/pools/${row.name}`}>{row.name}</a>
               </th>
               <td data-field='state' class={`state ${row.state}`}>{row.state}</td>
-              <td class='number'>
+              <td class='number' data-head='In use / limit'>
                 <span data-field='inUse'>{row.inUse}</span> /{' '}
                 <span data-field='effectiveLimit'>{row.effectiveLimit}</span>
               </td>
-              <td data-field='queued' class='number'>{row.queued}</td>
-              <td data-field='oldestWaitMs' class='number'>{seconds(row.oldestWaitMs)}</td>
-              <td data-field='rpm' class='number'>
-                {row.rpm === null ? '–' : Math.round(row.rpm)}
+              <td data-field='queued' class='number' data-head='Queued'>{row.queued}</td>
+              <td data-field='oldestWaitMs' class='number' data-head='Oldest waiter'>
+                {waited(row.oldestWaitMs)}
               </td>
-              <td>
+              <td data-field='rpm' class='number' data-head='Rate (starts a minute)'>
+                {perMinute(row.rpm)}
+              </td>
+              <td class='recent'>
                 <Sparkline values={row.recent} max={row.effectiveLimit} />
               </td>
             </tr>

@@ -10,34 +10,45 @@ import type { Json } from './shapes.ts';
 import { AsJson, JsonForm } from './as_json.tsx';
 import { UpstreamForm } from './upstream.tsx';
 
+/** What a change will do. */
+const EFFECTS: Readonly<Record<string, string>> = {
+  Concurrency: 'Raised, it serves waiters at once. Lowered, it takes no slot away: nobody is ' +
+    'granted one until enough have come back.',
+  Queue: 'Who waits already stays in the queue, for as long as it was told.',
+  Lease: 'Applies to leases that are granted from now on; held ones keep what they were told.',
+  Rate: 'Counts what was started in the last 60 s too. While a rate is used up, callers wait.',
+  'Access log': 'What is beyond the new bounds is deleted soon, for good.',
+};
+
 const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
   Concurrency: [
     {
       name: 'concurrency.mode:text',
       label: 'Mode',
       options: ['fixed', 'adaptive'],
-      about: 'fixed: the limit is the limit. adaptive: it moves between min and max.',
+      about:
+        'fixed: the limit stays. adaptive: it moves between min and max by what callers report.',
     },
     {
       name: 'concurrency.limit:int',
       label: 'Limit (slots)',
       min: 1,
       max: 1_000_000,
-      about: 'Raising it serves waiters at once; lowering it revokes nothing, held slots drain.',
+      about: 'Fixed: what may be held at once. Adaptive: where it begins.',
     },
     {
       name: 'concurrency.min:int',
       label: 'Min (slots)',
       min: 1,
       max: 1_000_000,
-      about: 'Adaptive: never below.',
+      about: 'Counts while adaptive: never below.',
     },
     {
       name: 'concurrency.max:int',
       label: 'Max (slots)',
       min: 1,
       max: 1_000_000,
-      about: 'Adaptive: never above.',
+      about: 'Counts while adaptive: never above.',
     },
   ],
   Queue: [
@@ -48,12 +59,27 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
       max: 100_000,
       about: 'Who comes when it is full is refused at once; 0: nobody waits.',
     },
-    ms('Longest wait', 'queue.timeoutMs', [0, 3_600_000], 'Longer wishes are cut to it.'),
+    ms(
+      'Longest wait',
+      'queue.timeoutMs',
+      [0, 3_600_000],
+      'Who asks for a longer wait gets this one.',
+    ),
   ],
   Lease: [
-    ms('Term', 'lease.termMs', [1_000, 3_600_000], 'Without news for so long a slot comes back.'),
+    ms(
+      'Term',
+      'lease.termMs',
+      [1_000, 3_600_000],
+      'A slot whose holder is silent for so long comes back.',
+    ),
     ms('Renew every', 'lease.renewIntervalMs', [1, 3_600_000], 'Told to holders; below the term.'),
-    ms('Request timeout', 'lease.requestTimeoutMs', [1_000, 86_400_000], 'No lease lasts longer.'),
+    ms(
+      'Request timeout',
+      'lease.requestTimeoutMs',
+      [1_000, 86_400_000],
+      'No lease lasts longer, however often it is renewed.',
+    ),
   ],
   Rate: [
     {
@@ -68,7 +94,7 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
       label: 'LLM tokens a minute',
       min: 1,
       max: 10_000_000_000,
-      about: 'Empty: none.',
+      about: 'In any rolling 60 s, of callers that tell them; empty: no rate of yours.',
     },
     {
       name: 'rate.burst:int?',
@@ -81,13 +107,13 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
       name: 'rate.kind:text',
       label: 'What a 429 means',
       options: ['auto', 'concurrency', 'rate'],
-      about: 'auto: it is found out.',
+      about: 'concurrency: too many at once. rate: too fast. auto: it is found out.',
     },
     {
       name: 'rate.learn:bool',
-      label: 'Learn rates',
-      options: ['true', 'false'],
-      about: 'Whether rates are learned from answers.',
+      label: 'Rates are learned',
+      options: [['true', 'from answers'], ['false', 'never']],
+      about: 'never: the rates that are set here count alone.',
     },
     {
       name: 'rate.hints.resetUnit:text?',
@@ -116,7 +142,13 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
 };
 
 export function SettingsPage(
-  { frame, spec, isJson }: { frame: PoolPage; spec: Json; isJson: boolean },
+  { frame, spec, credentials, isJson }: {
+    frame: PoolPage;
+    spec: Json;
+    /** What each credential of the upstream does now. */
+    credentials: readonly Json[];
+    isJson: boolean;
+  },
 ) {
   const act = `/admin/pools/${frame.view.name}/act`;
   if (isJson) {
@@ -128,16 +160,20 @@ export function SettingsPage(
   }
   return (
     <PoolLayout {...frame}>
-      <p>A change applies at once; nothing restarts, and nobody who holds a slot loses it.</p>
+      <p>
+        A change applies at once; nothing restarts, and nobody who holds a slot loses it. Each form
+        is saved by itself.
+      </p>
       {Object.entries(SECTIONS).map(([title, fields]) => (
         <section aria-label={title} class='card'>
           <h2>{title}</h2>
+          <p class='effect'>{EFFECTS[title]}</p>
           <Action to={`${act}/change`} label={`Save ${title.toLowerCase()}`}>
             <Fields fields={fields} spec={spec} />
           </Action>
         </section>
       ))}
-      <UpstreamForm act={act} spec={spec} />
+      <UpstreamForm act={act} spec={spec} states={credentials} />
       <AsJson tab='settings' pool={frame.view.name} what='the upstream' />
     </PoolLayout>
   );

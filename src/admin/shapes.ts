@@ -43,3 +43,17 @@ export function seconds(ms: unknown): string {
   if (value < 120_000) return `${Math.round(value / 100) / 10} s`;
   return `${Math.round(value / 60_000)} min`;
 }
+
+/** A rate in starts a minute. */
+export function perMinute(rpm: number | null): string {
+  return rpm === null ? 'none' : String(Math.round(rpm));
+}
+
+/** How long the oldest waiter has waited. */
+export function waited(ms: number): string {
+  return ms === 0 ? '–' : seconds(ms);
+}
+
+export function utc(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}

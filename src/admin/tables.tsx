@@ -1,171 +1,114 @@
 /**
- * A pool's slots, its queue, and its access log as tables.
+ * A pool's slots and its queue as tables, as they were when the page was loaded.
  */
-import { Action, Empty, Time } from './layout.tsx';
+import { Empty, Time } from './layout.tsx';
 import type { PoolPage } from './pool.tsx';
 import { PoolLayout } from './pool.tsx';
 import type { Json } from './shapes.ts';
 import { seconds, text } from './shapes.ts';
+import type { Column } from './table.tsx';
+import { Cut, KeyName, RowAction, Table } from './table.tsx';
 
 const ROWS_SHOWN = 200;
 
-interface Rows {
+export interface Rows {
   readonly frame: PoolPage;
   readonly rows: readonly Json[];
+  /** The pool's keys, for their names. */
+  readonly keys: readonly Json[];
 }
 
-function Shown({ of }: { of: readonly Json[] }) {
-  if (of.length <= ROWS_SHOWN) return null;
-  return <p>{`The oldest ${ROWS_SHOWN} of ${of.length} are shown.`}</p>;
-}
-
-function Table({ label, heads, children }: { label: string; heads: string[]; children: unknown }) {
+function Shown({ of, atMs }: { of: readonly Json[]; atMs: number }) {
   return (
-    <div class='scroll' tabindex={0} role='region' aria-label={label}>
-      <table>
-        <thead>
-          <tr>{heads.map((head) => <th key={head} scope='col'>{head}</th>)}</tr>
-        </thead>
-        <tbody data-rows={label}>{children}</tbody>
-      </table>
-    </div>
+    <p class='as-of'>
+      {of.length > ROWS_SHOWN ? `The oldest ${ROWS_SHOWN} of ${of.length} are shown. ` : ''}
+      As of <Time ms={atMs} />. <a href=''>Look again</a>
+    </p>
   );
 }
 
-export function SlotsPage({ frame, rows }: Rows) {
-  const act = `/admin/pools/${frame.view.name}/act/take-back`;
-  const heads = ['Holder', 'Key', 'Slots', 'Age', 'Renewals', 'Lease ends', 'At the latest', 'Do'];
+function who(keys: readonly Json[]): Column[] {
+  return [
+    { head: 'Holder', show: (row) => <Cut value={row['holder']} /> },
+    { head: 'Key', show: (row) => <KeyName id={row['keyId']} keys={keys} /> },
+    { head: 'Slots', isNumber: true, show: (row) => text(row['slots']) },
+  ];
+}
+
+export function SlotsPage({ frame, rows, keys, atMs }: Rows & { atMs: number }) {
+  const columns: Column[] = [
+    ...who(keys),
+    { head: 'Age', isNumber: true, show: (slot) => seconds(slot['ageMs']) },
+    { head: 'Renewals', isNumber: true, show: (slot) => text(slot['renewals']) },
+    { head: 'Lease ends', show: (slot) => <Time ms={slot['leaseDeadline']} /> },
+    { head: 'At the latest', show: (slot) => <Time ms={slot['requestDeadline']} /> },
+    { head: 'Do', show: (slot) => <TakeBack slot={slot} pool={frame.view.name} /> },
+  ];
   return (
     <PoolLayout {...frame}>
       <h2>Held slots</h2>
       {rows.length === 0
-        ? <Empty>Nobody holds a slot. The examples on the overview show how to take one.</Empty>
-        : (
-          <Table label='Held slots' heads={heads}>
-            {rows.slice(0, ROWS_SHOWN).map((slot) => (
-              <tr>
-                <td>{text(slot['holder'])}</td>
-                <td>{text(slot['keyId'])}</td>
-                <td class='number'>{text(slot['slots'])}</td>
-                <td class='number'>{seconds(slot['ageMs'])}</td>
-                <td class='number'>{text(slot['renewals'])}</td>
-                <td>
-                  <Time ms={slot['leaseDeadline']} />
-                </td>
-                <td>
-                  <Time ms={slot['requestDeadline']} />
-                </td>
-                <td>
-                  <Action to={act} label='Take back' kind='secondary small'>
-                    <input type='hidden' name='ref' value={text(slot['ref'])} />
-                  </Action>
-                </td>
-              </tr>
-            ))}
-          </Table>
-        )}
-      <Shown of={rows} />
+        ? (
+          <Empty>
+            Nobody holds a slot. The{' '}
+            <a href={`/admin/pools/${frame.view.name}#examples`}>examples</a> show how to take one.
+          </Empty>
+        )
+        : <Table label='Held slots' columns={columns} rows={rows.slice(0, ROWS_SHOWN)} />}
+      <Shown of={rows} atMs={atMs} />
+      {rows.length === 0 ? null : (
+        <p class='effect'>
+          A lease ends unless its holder renews it, and at the latest where no renewal helps any
+          more. A forwarded request has no such instants: it ends with its answer.
+        </p>
+      )}
     </PoolLayout>
   );
 }
 
-export function QueuePage({ frame, rows }: Rows) {
+function TakeBack({ slot, pool }: { slot: Json; pool: string }) {
+  return (
+    <RowAction
+      to={`/admin/pools/${pool}/act/take-back`}
+      label='Take back'
+      of={` from ${text(slot['holder'])}`}
+      effect={slot['kind'] === 'proxy'
+        ? 'Its request is cut off, and whoever waits first gets the slot.'
+        : 'Whoever waits first gets the slot. Its holder learns of it at the next renewal, and ' +
+          'may work on until then.'}
+    >
+      <input type='hidden' name='ref' value={text(slot['ref'])} />
+    </RowAction>
+  );
+}
+
+export function QueuePage({ frame, rows, keys, atMs }: Rows & { atMs: number }) {
   const { view } = frame;
-  const heads = ['Place', 'Holder', 'Key', 'Slots', 'Waited', 'Waits until', 'Behind'];
+  const columns: Column[] = [
+    { head: 'Place', isNumber: true, show: (_, index) => index + 1 },
+    ...who(keys),
+    { head: 'Waited', isNumber: true, show: (waiter) => seconds(waiter['waitedMs']) },
+    { head: 'Waits until', show: (waiter) => <Time ms={waiter['until']} /> },
+    {
+      head: 'Behind',
+      show: (_, index) =>
+        index > 0
+          ? `${index} before it`
+          : `${view.inUse} of ${view.effectiveLimit} slots in use; ${view.reason}`,
+    },
+  ];
   return (
     <PoolLayout {...frame}>
       <h2>Queue</h2>
       {rows.length === 0
-        ? <Empty>Nobody waits: every acquire is answered at once.</Empty>
-        : (
-          <Table label='Queue' heads={heads}>
-            {rows.slice(0, ROWS_SHOWN).map((waiter, index) => (
-              <tr>
-                <td class='number'>{index + 1}</td>
-                <td>{text(waiter['holder'])}</td>
-                <td>{text(waiter['keyId'])}</td>
-                <td class='number'>{text(waiter['slots'])}</td>
-                <td class='number'>{seconds(waiter['waitedMs'])}</td>
-                <td>
-                  <Time ms={waiter['until']} />
-                </td>
-                <td>
-                  {index > 0
-                    ? `${index} before it`
-                    : `${view.inUse} of ${view.effectiveLimit} slots in use; ${view.reason}`}
-                </td>
-              </tr>
-            ))}
-          </Table>
-        )}
-      <Shown of={rows} />
-    </PoolLayout>
-  );
-}
-
-export interface LogFilter {
-  readonly outcome: string;
-  readonly keyId: string;
-  readonly minutes: string;
-}
-
-export function LogPage(
-  { frame, rows, filter, next }: Rows & { filter: LogFilter; next: string | null },
-) {
-  const base = `/admin/pools/${frame.view.name}/log`;
-  const query = new URLSearchParams({ ...filter }).toString();
-  const heads = ['When', 'Outcome', 'Reason', 'Waited', 'Slots', 'Key', 'Holder', 'Details'];
-  return (
-    <PoolLayout {...frame}>
-      <h2>Access log</h2>
-      <form method='get' action={base} class='filters'>
-        <label>
-          Outcome
-          <input name='outcome' value={filter.outcome} placeholder='granted, too_many_requests …' />
-        </label>
-        <label>
-          Key id
-          <input name='keyId' maxlength={64} value={filter.keyId} />
-        </label>
-        <label>
-          Last minutes
-          <input name='minutes' type='number' min='1' max='525600' value={filter.minutes} />
-        </label>
-        <button type='submit' class='secondary'>Filter</button>
-      </form>
-      <p class='row'>
-        <label>
-          <input type='checkbox' role='switch' data-follow={frame.view.name} /> Follow
-        </label>
-        <small>The newest 80 rows a second at the most.</small>
-        <a href={`${base}/export.csv?${query}`} download=''>CSV</a>
-        <a href={`${base}/export.jsonl?${query}`} download=''>JSON lines</a>
-      </p>
-      {rows.length === 0
-        ? <Empty>No attempt matches. Each acquire leaves a row here, granted or refused.</Empty>
-        : null}
-      <Table label='Access log' heads={heads}>
-        {rows.map((entry) => (
-          <tr>
-            <td>
-              <Time ms={entry['at']} />
-            </td>
-            <td>{text(entry['outcome'])}</td>
-            <td>{text(entry['reason'])}</td>
-            <td class='number'>{seconds(entry['queuedMs'])}</td>
-            <td class='number'>{text(entry['slots'])}</td>
-            <td>{text(entry['keyId'])}</td>
-            <td>{text(entry['holder'])}</td>
-            <td>
-              <details>
-                <summary>{text(entry['id'])}</summary>
-                <pre>{JSON.stringify(entry, null, 2)}</pre>
-              </details>
-            </td>
-          </tr>
-        ))}
-      </Table>
-      {next === null ? null : <a href={`${base}?${query}&cursor=${next}`}>Older</a>}
+        ? (
+          <Empty>
+            Nobody waits. Who asks with a wait while no slot is free stands here, first come first
+            served.
+          </Empty>
+        )
+        : <Table label='Queue' columns={columns} rows={rows.slice(0, ROWS_SHOWN)} />}
+      <Shown of={rows} atMs={atMs} />
     </PoolLayout>
   );
 }

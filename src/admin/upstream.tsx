@@ -5,9 +5,9 @@
 import type { Field } from './fields.tsx';
 import { Fields, ms, OnOff } from './fields.tsx';
 import { inForce } from './in_force.ts';
-import { Action } from './layout.tsx';
+import { Action, Time } from './layout.tsx';
 import type { Json } from './shapes.ts';
-import { at } from './shapes.ts';
+import { at, text } from './shapes.ts';
 
 const TO: readonly Field[] = [
   {
@@ -40,6 +40,7 @@ const TO: readonly Field[] = [
     label: 'Request timeout (ms)',
     min: 1_000,
     max: 86_400_000,
+    unit: 'ms',
     about: 'For a whole request; left empty, what is stored stays.',
   },
   {
@@ -56,17 +57,19 @@ const TO: readonly Field[] = [
   },
 ];
 
-export function UpstreamForm({ act, spec }: { act: string; spec: Json }) {
+export function UpstreamForm(
+  { act, spec, states }: { act: string; spec: Json; states: readonly Json[] },
+) {
   const credentials = (at(spec, 'upstream.credentials') ?? []) as readonly Json[];
   return (
-    <section aria-label='Upstream' class='card'>
+    <section id='upstream' aria-label='Upstream' class='card'>
       <h2>Upstream and credentials</h2>
       <Action
         to={`${act}/upstream`}
         label='Save upstream'
         told={`Now: ${inForce('upstream', spec)}`}
       >
-        <OnOff path='upstream' isOn={spec['upstream'] !== null} />
+        <OnOff path='upstream' isOn={spec['upstream'] !== null} label='Forward requests' />
         <p class='effect'>
           Requests that come from now on go there; those under way end where they are. Switched off,
           the credentials are forgotten, and requests to the pool’s host get 501.
@@ -80,7 +83,7 @@ export function UpstreamForm({ act, spec }: { act: string; spec: Json }) {
             never shown, and left empty, what is stored under its name stays.
           </p>
           {[...credentials, null].map((credential, index) => (
-            <Credential credential={credential} index={index} />
+            <Credential credential={credential} index={index} state={states[index]} />
           ))}
           <input type='hidden' name='upstream.credentials:list' value='' />
         </fieldset>
@@ -89,12 +92,15 @@ export function UpstreamForm({ act, spec }: { act: string; spec: Json }) {
   );
 }
 
-function Credential({ credential, index }: { credential: Json | null; index: number }) {
+function Credential(
+  { credential, index, state }: { credential: Json | null; index: number; state: Json | undefined },
+) {
   const path = `upstream.credentials.${index}`;
   const title = credential === null ? 'New credential' : `Credential ${String(credential['name'])}`;
   return (
     <fieldset class='credential'>
       <legend>{title}</legend>
+      {state?.['coolingUntil'] ? <Cooling state={state} /> : null}
       <div class='grid fields'>
         <label>
           Name
@@ -121,6 +127,7 @@ function Credential({ credential, index }: { credential: Json | null; index: num
             type='password'
             name={`${path}.value:secret`}
             maxlength={8192}
+            placeholder={credential === null ? 'Bearer sk-…' : 'stored; empty keeps it'}
             autocomplete='new-password'
           />
         </label>
@@ -131,5 +138,15 @@ function Credential({ credential, index }: { credential: Json | null; index: num
         )}
       </div>
     </fieldset>
+  );
+}
+
+/** Why a credential takes no turn just now. */
+function Cooling({ state }: { state: Json }) {
+  return (
+    <p class='problem'>
+      Put aside until <Time ms={state['coolingUntil']} />: the upstream answered{' '}
+      {text(state['coolingFor'])}.
+    </p>
   );
 }

@@ -14,11 +14,11 @@ import { Hosts } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
 import type { Access } from './route.ts';
-import { goTo } from './page_answer.ts';
 import { PAGE_ROUTES } from './pages.ts';
 import { ROUTES } from './routes.ts';
 import type { Peer, Server } from './server.ts';
 import { sessionMayPass } from './session.ts';
+import { askToSignIn } from './sign_in.ts';
 
 const AT_THE_ROOT = 'There is nothing here; the admin page is at /admin, the API at /docs.';
 /** A header's colon, blank and line break. */
@@ -95,7 +95,7 @@ function makeRouter(server: Server): Hono<Surroundings> {
     router.on(route.method, route.path, (context) => {
       const { raw } = context.req;
       if (mayPass(route.access, raw, server)) return route.answer(context, server);
-      if (route.access === 'page') return goTo(context, '/admin/sign-in');
+      if (route.access === 'page') return askToSignIn(context);
       return refuseSlowly(server, context.env.peer, raw.headers);
     });
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);

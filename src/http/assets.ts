@@ -15,6 +15,8 @@ const STYLE = 'text/css; charset=utf-8';
 /** Name, where it lies seen from here, and its type; .ci/compile.mjs embeds the same. */
 const ASSETS: Readonly<Record<string, readonly [path: string, type: string]>> = {
   'admin.js': ['../admin/assets/admin.js', SCRIPT],
+  'forms.js': ['../admin/assets/forms.js', SCRIPT],
+  'charts.js': ['../admin/assets/charts.js', SCRIPT],
   'admin.css': ['../admin/assets/admin.css', STYLE],
   'api.js': ['../admin/assets/api.js', SCRIPT],
   'api.css': ['../admin/assets/api.css', STYLE],

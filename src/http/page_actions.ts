@@ -5,6 +5,7 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { CEILINGS } from '../ceilings.ts';
+import type { Issue } from '../errors.ts';
 import { Problem } from '../admin/layout.tsx';
 import type { Rule } from '../admin/in_force.ts';
 import { inForce } from '../admin/in_force.ts';
@@ -18,6 +19,7 @@ import { goTo, pieceAnswer } from './page_answer.ts';
 import type { Server } from './server.ts';
 import { epochMs } from './server.ts';
 
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** How long the page waits for a drain before it shows what is still held. */
 const DRAIN_SHOWN_MS = 300;
@@ -28,8 +30,16 @@ interface Action {
   /** The page that follows, below the pool's; null: the list of pools. */
   readonly next: string | null;
   readonly ask: (form: Form, server: Server) => Ask;
+  /** What is told in its form, where no page follows. */
+  readonly says?: string;
   /** The rule that it changes, and whose new effect is told. */
   readonly tells?: Rule;
+}
+
+/** The instant that is so many units from now; null where no number was typed. */
+function laterMs(typed: string | undefined, unitMs: number, server: Server): number | null {
+  const units = Number(typed ?? 0);
+  return units > 0 ? epochMs(server) + units * unitMs : null;
 }
 
 const post = (path: string) => (form: Form): Ask => ({
@@ -41,9 +51,19 @@ const post = (path: string) => (form: Form): Ask => ({
 const change = (form: Form): Ask => ({ method: 'PATCH', path: '', body: jsonOfForm(form) });
 
 const ACTIONS: Readonly<Record<string, Action>> = {
-  pause: { next: '', ask: post('/pause') },
+  pause: {
+    next: '',
+    ask: (form, server) => {
+      const untilMs = laterMs(form.get('minutes'), MINUTE_MS, server);
+      return { method: 'POST', path: '/pause', body: { ...jsonOfForm(form), untilMs } };
+    },
+  },
   resume: { next: '', ask: post('/resume') },
-  forget: { next: '', ask: post('/governor/forget') },
+  forget: {
+    next: '',
+    ask: post('/governor/forget'),
+    says: 'Forgotten; what callers report from now on teaches it anew.',
+  },
   drain: { next: '', isConfirmed: true, ask: post('/drain') },
   delete: { next: null, isConfirmed: true, ask: () => ({ method: 'DELETE', path: '' }) },
   change: { next: '', ask: change },
@@ -64,8 +84,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   'make-key': {
     next: '/access',
     ask: (form, server) => {
-      const days = Number(form.get('days') ?? 0);
-      const expiresAt = days > 0 ? epochMs(server) + days * DAY_MS : null;
+      const expiresAt = laterMs(form.get('days'), DAY_MS, server);
       return { method: 'POST', path: '/keys', body: { ...jsonOfForm(form), expiresAt } };
     },
   },
@@ -86,7 +105,8 @@ export async function act(context: Context, server: Server): Promise<Response> {
   const form = await readForm(context, server);
   if (action.isConfirmed && form.get('confirm') !== name) {
     const message = 'The name that was typed is not the pool’s: nothing was done.';
-    return pieceAnswer(context, Problem({ message }));
+    const issues = [{ path: 'confirm', reason: `type ${name} to confirm` }];
+    return pieceAnswer(context, Problem({ message, issues }));
   }
   let ask: Ask;
   try {
@@ -101,6 +121,7 @@ export async function act(context: Context, server: Server): Promise<Response> {
   if (what === 'make-key') {
     return pieceAnswer(context, FreshKey({ value: String(told.json['key']) }));
   }
+  if (action.says !== undefined) return pieceAnswer(context, html`${action.says}`);
   if (action.ask === change) {
     const now = action.tells === undefined ? '' : ` Now: ${inForce(action.tells, told.json)}`;
     return pieceAnswer(context, html`${`Saved; it applies from now on.${now}`}`);
@@ -117,7 +138,8 @@ function patiently(server: Server, ask: Ask, isDrain: boolean): Promise<Told> {
 }
 
 function problem(context: Context, { json }: Told): Response {
-  return pieceAnswer(context, Problem({ message: String(json['message']) }));
+  const issues = (json['issues'] ?? []) as Issue[];
+  return pieceAnswer(context, Problem({ message: String(json['message']), issues }));
 }
 
 function part(form: Form, name: string): string {

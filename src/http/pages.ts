@@ -3,13 +3,16 @@
  */
 import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
-import { LogPage, QueuePage, SlotsPage } from '../admin/tables.tsx';
+import { FaultPage } from '../admin/layout.tsx';
+import { LogPage } from '../admin/log.tsx';
+import { QueuePage, SlotsPage } from '../admin/tables.tsx';
 import type { PoolPage, Tab } from '../admin/pool.tsx';
 import { Overview } from '../admin/pool.tsx';
 import { PoolsPage } from '../admin/pools.tsx';
 import { AccessPage } from '../admin/access.tsx';
 import { SettingsPage } from '../admin/settings.tsx';
 import type { Json, Page } from '../admin/shapes.ts';
+import { ERRORS } from '../errors.ts';
 import { entryOf } from './admin_body.ts';
 import { assetRoutes } from './assets.ts';
 import { Fault } from './fault.ts';
@@ -17,10 +20,11 @@ import { referenceRoutes } from './openapi.ts';
 import { readApi } from './inside.ts';
 import { exportLog, logPath } from './log_export.ts';
 import { act, makePool } from './page_actions.ts';
-import { pageAnswer } from './page_answer.ts';
+import { goTo, pageAnswer } from './page_answer.ts';
 import { poolView } from './pool_view.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
+import { epochMs } from './server.ts';
 import { sessionOf } from './session.ts';
 import { showSignIn, signIn, signOut } from './sign_in.ts';
 
@@ -30,6 +34,7 @@ const POOL = '/admin/pools/:pool';
 
 export const PAGE_ROUTES: readonly Route[] = [
   { method: 'GET', path: '/admin', access: 'page', answer: showPools },
+  { method: 'GET', path: '/admin/', access: 'page', answer: (context) => goTo(context, '/admin') },
   { method: 'GET', path: '/admin/sign-in', access: 'open', answer: showSignIn },
   { method: 'POST', path: '/admin/sign-in', access: 'open', answer: signIn },
   { method: 'POST', path: '/admin/sign-out', access: 'page', answer: signOut },
@@ -71,16 +76,32 @@ function showPools(context: Context, server: Server): Promise<Response> {
 
 function showPool(tab: Tab) {
   return async (context: Context, server: Server): Promise<Response> => {
-    const entry = entryOf(context, server);
-    const { name } = entry.spec;
-    const page = pageOf(context, server, `${name}: ${tab}`);
-    const frame = { page, view: poolView(entry, server), tab };
-    return pageAnswer(context, await TABS[tab](frame, context, server));
+    try {
+      const entry = entryOf(context, server);
+      const { name } = entry.spec;
+      const page = pageOf(context, server, `${name}: ${tab}`);
+      const frame = { page, view: poolView(entry, server), tab, isManaged: entry.isManaged };
+      return await pageAnswer(context, await TABS[tab](frame, context, server));
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const page = pageOf(context, server, 'This page cannot be shown');
+      const { status } = ERRORS[error.code];
+      return pageAnswer(context, FaultPage({ page, message: error.message }), status);
+    }
   };
 }
 
 const read = (frame: PoolPage, server: Server, path: string) =>
   readApi(server, `/pools/${frame.view.name}${path}`);
+
+async function keysOf(frame: PoolPage, server: Server): Promise<Json[]> {
+  const { keys } = await read(frame, server, '/keys');
+  const nowMs = epochMs(server);
+  return (keys as Json[]).map((key) => {
+    const { expiresAt } = key;
+    return { ...key, isExpired: typeof expiresAt === 'number' && expiresAt <= nowMs };
+  });
+}
 
 const isJson = (context: Context) => context.req.query('as') === 'json';
 
@@ -89,30 +110,42 @@ type Show = (frame: PoolPage, context: Context, server: Server) => Promise<Child
 const TABS: Readonly<Record<Tab, Show>> = {
   overview: async (frame, context, server) => {
     const { events } = await read(frame, server, '/governor/events?limit=100');
-    const { origin } = new URL(context.req.url);
-    return Overview({ frame, changes: events as Json[], origin });
+    const spec = await read(frame, server, '');
+    const place = { origin: new URL(context.req.url).origin, baseDomain: server.baseDomain };
+    return Overview({ frame, spec, changes: events as Json[], place });
   },
   slots: async (frame, _, server) => {
     const { slots } = await read(frame, server, '/slots');
-    return SlotsPage({ frame, rows: slots as Json[] });
+    const keys = await keysOf(frame, server);
+    return SlotsPage({ frame, rows: slots as Json[], keys, atMs: epochMs(server) });
   },
   queue: async (frame, _, server) => {
     const { waiters } = await read(frame, server, '/waiters');
-    return QueuePage({ frame, rows: waiters as Json[] });
+    const keys = await keysOf(frame, server);
+    return QueuePage({ frame, rows: waiters as Json[], keys, atMs: epochMs(server) });
   },
-  settings: async (frame, context, server) =>
-    SettingsPage({ frame, spec: await read(frame, server, ''), isJson: isJson(context) }),
-  access: async (frame, context, server) => {
-    const { keys } = await read(frame, server, '/keys');
+  settings: async (frame, context, server) => {
     const spec = await read(frame, server, '');
-    return AccessPage({ frame, spec, keys: keys as Json[], isJson: isJson(context) });
+    const { credentials } = await read(frame, server, '/status');
+    const states = credentials as Json[];
+    return SettingsPage({ frame, spec, credentials: states, isJson: isJson(context) });
+  },
+  access: async (frame, context, server) => {
+    const spec = await read(frame, server, '');
+    const keys = await keysOf(frame, server);
+    return AccessPage({ frame, spec, keys, isJson: isJson(context) });
   },
   log: async (frame, context, server) => {
     const { outcome = '', keyId = '', minutes = '' } = context.req.query();
-    if (!/^\d{0,6}$/.test(minutes)) throw new Fault('invalid_request');
+    if (!/^\d{0,6}$/.test(minutes)) {
+      throw new Fault('invalid_request', {
+        message: 'minutes: must be a whole number of at most 6 digits.',
+      });
+    }
     const { entries, nextCursor } = await readApi(server, logPath(context, server, LOG_ROWS));
     const filter = { outcome, keyId, minutes };
+    const keys = await keysOf(frame, server);
     const next = nextCursor as string | null;
-    return LogPage({ frame, rows: entries as Json[], filter, next });
+    return LogPage({ frame, rows: entries as Json[], keys, filter, next });
   },
 };

@@ -6,9 +6,9 @@
 import type { Context } from 'hono';
 import { hashOf } from '../access/keys.ts';
 import { isSameSecretHash } from '../access/secret.ts';
-import { SignIn } from '../admin/layout.tsx';
+import { SignedOut, SignIn } from '../admin/layout.tsx';
 import { readBytes } from './body.ts';
-import { goTo, pageAnswer } from './page_answer.ts';
+import { goTo, pageAnswer, pieceAnswer } from './page_answer.ts';
 import type { Peer, Server } from './server.ts';
 import { epochMs } from './server.ts';
 import { isOwnOrigin, sessionCookie, sessionOf } from './session.ts';
@@ -18,6 +18,14 @@ const NOT_OWN_PAGE = 'This form was not sent by this page: its Origin is another
 
 export function showSignIn(context: Context): Promise<Response> {
   return pageAnswer(context, SignIn({ problem: null }));
+}
+
+/** For whoever is not signed in, or no more: a form keeps what was typed into it. */
+export function askToSignIn(context: Context): Response {
+  const { method, path } = context.req;
+  const isForm = context.req.header('hx-request') !== undefined && method === 'POST';
+  if (isForm && path !== '/admin/sign-out') return pieceAnswer(context, SignedOut());
+  return goTo(context, '/admin/sign-in');
 }
 
 export async function signIn(context: Context, server: Server): Promise<Response> {

@@ -141,7 +141,8 @@ export class History {
   read(pool: string, span: Span): Series {
     const { stepMs, cells } = SPANS[span];
     const ring = this.#pools.get(pool)?.[span];
-    const last = Math.floor(this.#epochMs() / stepMs);
+    // A step that nothing was noted of yet is no drop to zero.
+    const last = this.#current.get(span) ?? Math.floor(this.#epochMs() / stepMs);
     const series: Series = {
       stepMs,
       at: [],

@@ -10,7 +10,7 @@ import type { Browser, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import { afterAll } from 'vitest';
 import { searchAnswer } from './canary.ts';
-import { ADMIN_TOKEN, type Server, startServer } from './server.ts';
+import { ADMIN_TOKEN, type Server, type ServerOptions, startServer } from './server.ts';
 
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 export const CHROMIUM = process.env['CHROMIUM'] ?? PATHS.find((path) => existsSync(path));
@@ -32,10 +32,10 @@ export interface Seen {
 }
 
 /** Starts a server, and opens a page that has yet to go somewhere. */
-export async function open(): Promise<Seen> {
-  const server = await startServer();
+export async function open(options: ServerOptions = {}): Promise<Seen> {
+  const server = await startServer(options);
   browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
-  const page = await browser.newPage();
+  const page = await (await browser.newContext()).newPage();
   page.setDefaultTimeout(8_000);
   const faults: string[] = [];
   page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));

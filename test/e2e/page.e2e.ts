@@ -95,9 +95,12 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await page.getByText(/2 of 2 slots in use/).waitFor();
     expect(await look(page, 'queue')).toEqual([]);
     await page.getByRole('link', { name: 'slots', exact: true }).click();
-    await page.getByText(NASTY).waitFor();
+    await page.getByRole('cell', { name: NASTY }).first().waitFor();
     expect(await look(page, 'slots')).toEqual([]);
     const row = page.getByRole('row', { name: /=2\+5/ });
+    await row.locator('summary').click();
+    await row.getByText('Whoever waits first gets the slot.').waitFor();
+    expect(await look(page, 'take-back')).toEqual([]);
     await row.getByRole('button', { name: 'Take back' }).click();
     await page.getByRole('cell', { name: 'third' }).waitFor();
     expect(await page.getByRole('cell', { name: '=2+5' }).count()).toBe(0);
@@ -111,7 +114,11 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await page.locator('[data-live=pool] [data-field=effectiveLimit]', { hasText: '5' }).waitFor();
     await page.getByLabel('Renew every (ms)').fill('900000');
     await press('Save lease');
-    await page.getByText('must be less than termMs').waitFor();
+    await page.getByText('must be less than termMs', { exact: true }).waitFor();
+    const field = page.getByLabel('Renew every (ms)');
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    expect(await field.inputValue()).toBe('900000');
+    expect(await page.evaluate('document.activeElement.name')).toBe('lease.renewIntervalMs:int');
     expect(await look(page, 'settings')).toEqual([]);
   });
 
@@ -130,7 +137,7 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     expect(csv).not.toMatch(/,[=+@-]/);
     const lines = (await file('jsonl')).trim().split('\n').map((line) => JSON.parse(line));
     expect(lines.map(({ holder }) => holder)).toContain('=2+5');
-    await page.getByLabel('Outcome').fill('queue_timeout');
+    await page.getByLabel('Outcome').selectOption('queue_timeout');
     await press('Filter');
     await page.getByText('No attempt matches').waitFor();
   });
@@ -142,8 +149,24 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await page.getByText('paused by the operator: upstream moves').waitFor();
     expect(await look(page, 'paused')).toEqual([]);
     await press('Resume');
+    // The values change live; the page that follows has no such button.
+    await page.getByRole('button', { name: 'Resume' }).waitFor({ state: 'detached' });
     await page.getByText('fixed by the operator').waitFor();
+    await page.getByLabel('For so many minutes').fill('30');
+    await press('Pause');
+    await page.getByText(/paused by the operator, until \d/).waitFor();
+    const status = await page.request.get(`${server.origin}/admin/api/pools/shop/status`);
+    const { pausedUntil } = await status.json();
+    expect(Math.abs(pausedUntil - Date.now() - 30 * 60_000)).toBeLessThan(60_000);
+    await press('Resume');
+    // The values change live; the page that follows has no such button.
+    await page.getByRole('button', { name: 'Resume' }).waitFor({ state: 'detached' });
+    await page.getByText('fixed by the operator').waitFor();
+    await press('Forget what was learned');
+    await page.getByText('Forgotten; what callers report').waitFor();
     await page.getByText('Drain: grant').click();
+    await page.getByText('Delete the pool').click();
+    expect(await look(page, 'drain-delete')).toEqual([]);
     await page.locator('form[hx-post$="/drain"] input').fill('shop');
     await press('Drain');
     await page.getByText('paused by the operator: draining').waitFor();

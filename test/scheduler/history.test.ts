@@ -66,6 +66,19 @@ describe('History.sample', () => {
     expect(Math.max(...history.read('a', '5m').refused)).toBe(4);
   });
 
+  it('ends with the last step that was noted, not with one that has just begun', () => {
+    const { rig, tally, step, history } = charts();
+    step();
+    tally.of('a').granted += 3;
+    step();
+    rig.clock.stall(STEP_MS - 1);
+    expect(history.read('a', '5m').granted.at(-1)).toBe(3);
+    rig.clock.stall(1);
+    expect(history.read('a', '5m').granted.at(-1)).toBe(3);
+    step(0);
+    expect(history.read('a', '5m').granted.slice(-2)).toEqual([3, 0]);
+  });
+
   it('shows no start of before when a pool was idle for a day', () => {
     const { tally, step, starts } = charts();
     tally.of('a').granted += 30;

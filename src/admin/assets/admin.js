@@ -1,17 +1,10 @@
 /**
- * What the page does in the browser beyond htmx: live values, charts, copying and the times of the
- * place. It puts text in as text alone, and makes every write carry the session's token.
+ * What the page does in the browser beyond htmx: live values, copying and the times of the place.
+ * It puts text in as text alone. Forms are in forms.js, charts in charts.js.
  */
-/* global uPlot */
 (() => {
   const one = (selector, inside = document) => inside.querySelector(selector);
   const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
-  const token = one('meta[name="write-token"]')?.content ?? '';
-
-  document.addEventListener('htmx:config:request', (event) => {
-    event.detail.ctx.request.headers['X-Nthbouncer-Write-Token'] = token;
-  });
-
   const duration = (ms) =>
     ms < 1000
       ? `${Math.round(ms)} ms`
@@ -19,15 +12,24 @@
       ? `${Math.round(ms / 100) / 10} s`
       : `${Math.round(ms / 60000)} min`;
   const FORMS = {
-    oldestWaitMs: duration,
-    rpm: (rpm) => rpm === null ? '–' : String(Math.round(rpm)),
+    oldestWaitMs: (ms) => ms === 0 ? '–' : duration(ms),
+    pausedUntil: (ms) => ms === null ? '' : `, until ${localTime(new Date(ms))}`,
+    rpm: (rpm) => rpm === null ? 'none' : String(Math.round(rpm)),
   };
 
   function localTimes(inside = document) {
     for (const time of all('time', inside)) {
       time.title = time.textContent;
-      time.textContent = new Date(time.dateTime).toLocaleString();
+      time.textContent = localTime(new Date(time.dateTime));
     }
+  }
+
+  const clock = new Intl.DateTimeFormat([], { timeStyle: 'medium' });
+  const calendar = new Intl.DateTimeFormat([], { dateStyle: 'short', timeStyle: 'medium' });
+  /** The date is told where it is not today's. */
+  function localTime(instant) {
+    const isToday = instant.toDateString() === new Date().toDateString();
+    return (isToday ? clock : calendar).format(instant);
   }
 
   function show(view) {
@@ -45,22 +47,8 @@
   /** What was told last of each pool that is shown. */
   const latest = new Map();
 
-  function cell(row, text, name = '') {
-    const made = row.insertCell();
-    made.textContent = text === null || text === undefined ? '–' : String(text);
-    made.className = name;
-    return made;
-  }
-
-  function logRow(body, entry) {
-    const row = body.insertRow(0);
-    cell(row, new Date(entry.at).toLocaleString());
-    cell(row, entry.outcome);
-    cell(row, entry.reason);
-    cell(row, duration(entry.queuedMs), 'number');
-    cell(row, entry.slots, 'number');
-    cell(row, entry.keyId);
-    cell(row, entry.holder);
+  /** The cells of a row that is followed, in the order of the table's heads. */
+  function logCells(entry) {
     const details = document.createElement('details');
     const summary = document.createElement('summary');
     const pre = document.createElement('pre');
@@ -69,17 +57,65 @@
     details.addEventListener('toggle', () => {
       pre.textContent = JSON.stringify(entry, null, 2);
     }, { once: true });
-    cell(row, '').replaceChildren(details);
+    return [
+      localTime(new Date(entry.at)),
+      entry.outcome,
+      cut(entry.reason),
+      duration(entry.queuedMs),
+      entry.slots,
+      cut(keyNames.get(entry.keyId) ?? entry.keyId),
+      cut(entry.holder),
+      details,
+    ];
   }
 
-  /** The newest rows of an event: more than these nobody could follow. */
-  function logRows(body, entries) {
-    for (const entry of entries.slice(-ROWS_AN_EVENT)) logRow(body, entry);
+  const keyNames = new Map(
+    all('.filters [name="keyId"] option').map(({ value, textContent }) => [value, textContent]),
+  );
+
+  function cut(text) {
+    const made = document.createElement('span');
+    made.className = 'cut';
+    made.textContent = text ?? '–';
+    if (text) made.title = text;
+    return made;
+  }
+
+  /** Each cell tells its head, for the narrow screens on which it stands alone. */
+  function logRow(body, heads, entry) {
+    const row = body.insertRow(0);
+    for (const [index, content] of logCells(entry).entries()) {
+      const cell = row.insertCell();
+      cell.dataset.head = heads[index].textContent;
+      cell.className = heads[index].className;
+      cell.append(content);
+    }
+  }
+
+  /** The newest rows of an event that pass the filter: more than these nobody could follow. */
+  function logRows(body, { entries, missed }) {
+    const [outcome, keyId] = ['outcome', 'keyId'].map((name) => one(`.filters [name="${name}"]`));
+    const wanted = entries.filter((entry) =>
+      (outcome.value === '' || outcome.value === entry.outcome) &&
+      (keyId.value === '' || keyId.value === entry.keyId)
+    );
+    const shown = wanted.slice(-ROWS_AN_EVENT);
+    const heads = body.parentNode.tHead.rows[0].cells;
+    for (const entry of shown) logRow(body, heads, entry);
     while (body.rows.length > ROWS_SHOWN) body.deleteRow(-1);
+    if (shown.length > 0) {
+      body.closest('.scroll').hidden = false;
+      one('.empty')?.remove();
+    }
+    rowsLeftOut += missed + wanted.length - shown.length;
+    if (rowsLeftOut === 0) return;
+    one('[data-missed]').textContent =
+      `${rowsLeftOut} rows came too fast to be shown; the export has them.`;
   }
 
   const ROWS_AN_EVENT = 20;
   const ROWS_SHOWN = 200;
+  let rowsLeftOut = 0;
 
   let events = null;
   let watched = null;
@@ -91,6 +127,12 @@
     const query = new URLSearchParams(withLog ? {} : { log: '0' });
     if (pool) query.set('pool', pool);
     events = new EventSource(`/admin/api/events?${query}`);
+    events.addEventListener('open', () => one('#stale').textContent = '');
+    events.addEventListener('error', ({ target }) => {
+      one('#stale').textContent = target.readyState === EventSource.CLOSED
+        ? 'Not live any more: what is shown stays as it is. Load the page again.'
+        : 'The server does not answer: what is shown may be old. Trying again …';
+    });
     events.addEventListener('pools', ({ data }) => JSON.parse(data).pools.forEach(show));
     events.addEventListener('gone', ({ data }) => {
       for (const name of JSON.parse(data).pools) {
@@ -99,7 +141,7 @@
     });
     events.addEventListener('log', ({ data }) => {
       const body = one('tbody[data-rows="Access log"]');
-      if (body) logRows(body, JSON.parse(data).entries);
+      if (body) logRows(body, JSON.parse(data));
     });
   }
 
@@ -117,62 +159,6 @@
         `${Math.round(i / (values.length - 1) * 100)},${Math.round(22 - each / highest * 20)}`
       ).join(' '),
     );
-  }
-
-  const plots = new Map();
-  function plot(name, place, columns, series) {
-    const style = getComputedStyle(document.documentElement);
-    const ink = style.getPropertyValue('--ink').trim();
-    const grid = { stroke: style.getPropertyValue('--grid').trim(), width: 1 };
-    const known = plots.get(name);
-    const width = Math.max(240, place.clientWidth);
-    if (known) {
-      known.setSize({ width, height: 200 });
-      return known.setData(columns);
-    }
-    const axis = { stroke: ink, grid, ticks: grid };
-    plots.set(
-      name,
-      new uPlot(
-        {
-          width,
-          height: 200,
-          cursor: { drag: { x: false, y: false } },
-          scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-          axes: [axis, { ...axis, size: 56 }],
-          series: [
-            {},
-            ...series.map(([label, colour, width = 2, dash]) => ({
-              label,
-              stroke: style.getPropertyValue(colour).trim(),
-              width,
-              dash,
-              points: { show: false },
-            })),
-          ],
-        },
-        columns,
-        place,
-      ),
-    );
-  }
-
-  async function draw(section) {
-    const span = one('select', section).value;
-    const path = `/admin/api/pools/${section.dataset.charts}/history?span=${span}`;
-    const answer = await fetch(path);
-    if (!answer.ok) return;
-    const { at, inUse, limit, queued, granted, refused } = await answer.json();
-    const seconds = at.map((ms) => ms / 1000);
-    plot('slots', one('[data-chart="slots"]', section), [seconds, inUse, limit, queued], [
-      ['in use', '--blue'],
-      ['limit', '--grey', 1, [6, 4]],
-      ['queued', '--orange'],
-    ]);
-    plot('starts', one('[data-chart="starts"]', section), [seconds, granted, refused], [
-      ['granted', '--green'],
-      ['refused', '--red'],
-    ]);
   }
 
   document.addEventListener('click', async ({ target }) => {
@@ -193,7 +179,6 @@
 
   document.addEventListener('change', ({ target }) => {
     if (target.matches?.('[data-follow]')) watch(target.dataset.follow, target.checked);
-    if (target.matches?.('[data-span]')) void draw(target.closest('[data-charts]'));
   });
 
   document.addEventListener('visibilitychange', () => {
@@ -203,24 +188,7 @@
   localTimes();
   const pool = one('[data-live="pool"]')?.dataset.pool;
   if (pool || one('[data-live="pools"]')) watch(pool, false);
-  const charts = one('[data-charts]');
-  if (charts) {
-    void draw(charts);
-    // Colours and widths are the canvas's own, so they do not follow by themselves.
-    const anew = () => {
-      for (const each of plots.values()) each.destroy();
-      plots.clear();
-      void draw(charts);
-    };
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', anew);
-    let width = innerWidth;
-    addEventListener('resize', () => {
-      if (innerWidth !== width) anew();
-      width = innerWidth;
-    });
-  }
   setInterval(() => {
-    if (charts && !document.hidden) void draw(charts);
     for (const row of all('tr[data-pool]')) {
       const view = latest.get(row.dataset.pool);
       if (view) sparkline(row, view.inUse, view.effectiveLimit);
