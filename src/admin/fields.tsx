@@ -52,7 +52,8 @@ export function OnOff({ path, isOn }: { path: string; isOn: boolean }) {
 
 function Input({ field, spec }: { field: Field; spec: Json }) {
   const { name, label, about, min, input } = field;
-  const value = at(spec, field.shows ?? name.split(':')[0] ?? '') ?? field.fallback ?? null;
+  const stored = at(spec, field.shows ?? name.split(':')[0] ?? '');
+  const value = stored === undefined ? field.fallback : stored;
   const id = name.replace(/\W/g, '-');
   const help = (
     <small id={id}>{min === undefined ? about : `${about} ${min} to ${field.max}.`}</small>

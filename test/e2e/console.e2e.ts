@@ -52,6 +52,14 @@ describe('the console', () => {
     expect(await nthbouncer('pool', 'show', 'acme')).toMatchObject({ code: 5 });
   });
 
+  it('takes no bound for what it is, and shows it', async () => {
+    const url = 'upstream.url=http://127.0.0.1:9';
+    await json('pool', 'create', 'unbound', url);
+    await json('pool', 'set', 'unbound', 'upstream.requestTimeoutMs=null');
+    const { out } = await nthbouncer('pool', 'show', 'unbound');
+    expect(out).toContain('\nupstream.requestTimeoutMs=null\n');
+  });
+
   it('makes a key that works until it is revoked', async () => {
     await json('pool', 'create', 'keys');
     const { out } = await nthbouncer('key', 'create', 'keys', '--name', 'w', '--expires-in', '1d');

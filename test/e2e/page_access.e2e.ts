@@ -159,6 +159,14 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
       stallTimeoutMs: 5_000,
       requestTimeoutMs: 600_000,
     });
+    for (const [text, requestTimeoutMs] of [['', null], ['7000', 7_000], ['', null]] as const) {
+      await open('settings');
+      await upstream.getByLabel('Request timeout (ms)').fill(text);
+      await save('Upstream');
+      expect((await pool()).upstream).toMatchObject({ requestTimeoutMs });
+    }
+    await open('settings');
+    expect(await upstream.getByLabel('Request timeout (ms)').inputValue()).toBe('');
   });
 
   it('have the same as JSON', async () => {
