@@ -79,7 +79,7 @@ async function sealAnew(
     const line = `rekey: the old key does not open the secrets of ${shut.join(', ')}`;
     throw new Stop(EXIT.database, `${line}; nothing was changed`);
   }
-  for (const row of due) await store.savePool(resealed(row, oldVault, newVault));
+  await store.savePools(due.map((row) => resealed(row, oldVault, newVault)));
   return sealed.length;
 }
 

@@ -170,7 +170,8 @@ export interface Store {
    * @throws StoreError `busy`, `failed` or `lost`; nothing is lost, and the next fold does it.
    */
   fold(): Promise<void>;
-  savePool(row: PoolRow): Promise<void>;
+  /** Saves all of them or, where it fails, none. */
+  savePools(rows: readonly PoolRow[]): Promise<void>;
   /** Deletes the pool, its keys and what its governor learned. */
   removePool(name: string): Promise<void>;
   saveKeys(rows: readonly KeyRow[]): Promise<void>;

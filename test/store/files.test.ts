@@ -116,7 +116,7 @@ describe('a backup beside a write-ahead log of another time', () => {
     copyFileSync(path, backup);
     const late = await opened(path);
     for (let n = 0; n < 50; n += 1) await late.commit(begin(`late${n}`));
-    await late.savePool(pool('b'));
+    await late.savePools([pool('b')]);
     const left = crashCopy(path);
     copyFileSync(backup, left);
     const error = await refusal(left);
