@@ -4,16 +4,17 @@
  * to be sound, and at no moment is there neither the old database nor the new one.
  */
 import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { messageOf } from '../log.ts';
 import { createFolder, inspectFile } from '../store/libsql/file.ts';
-import { fileOf, syncFile } from './backup.ts';
+import { fileOf } from './backup.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson } from './show.ts';
 import { lockFile } from './file_lock.ts';
 import { addSettings } from './settings.ts';
+import { replaceFile, syncFile } from './sync.ts';
 
 export const restoreCommand: Command = {
   add: (program) => {
@@ -63,9 +64,7 @@ async function replace(path: string, source: string, kept: string | null): Promi
     if (kept === null) await Deno.remove(`${path}${suffix}`);
     else await Deno.rename(`${path}${suffix}`, `${kept}${suffix}`);
   }
-  await Deno.rename(part, path);
-  using folder = await Deno.open(dirname(path));
-  await folder.sync();
+  await replaceFile(part, path);
 }
 
 /** A name that is free; numbers rather than times, so that it needs no clock. */
