@@ -88,6 +88,21 @@ describe('the console', () => {
     expect(await nthbouncer('kill', 'held', String(held?.['ref']))).toMatchObject({ code: 5 });
   });
 
+  it('drains a pool: pauses it, and ends when nothing is in use', async () => {
+    const key = await server.pool('drained');
+    const slot = await connect({ url: server.url, pool: 'drained', key }).acquire();
+    const drain = start(['pool', 'drain', 'drained', '--json'], server.env);
+    const paused = async () =>
+      (await server.admin('GET', '/pools/drained/status'))['paused'] === true;
+    while (!await paused()) await sleep(50);
+    await sleep(700);
+    expect(drain.process.exitCode).toBe(null);
+    await slot.release();
+    const { code, out } = await drain.finished;
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('"drained": true') });
+    expect(await paused()).toBe(true);
+  });
+
   it('follows the access log', async () => {
     const key = await server.pool('logged');
     const pool = connect({ url: server.url, pool: 'logged', key });
