@@ -6,7 +6,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { messageOf } from '../log.ts';
-import { createFolder, inspectFile } from '../store/libsql/file.ts';
+import { createFolder, hasLog, inspectFile, isSqlite } from '../store/libsql/file.ts';
+import { StoreError } from '../store/store.ts';
 import { fileOf } from './backup.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
@@ -29,7 +30,11 @@ async function restore(file: string, { db, json }: Shown & { db: string }): Prom
   const path = fileOf(db, 'restore');
   const source = resolve(file);
   if (!existsSync(source)) throw new Stop(EXIT.usage, `there is no file ${source}`);
-  await checked(source);
+  const came = await notBackup(source);
+  if (came !== null) {
+    const wanted = 'a copy that `nthbouncer backup` made is wanted';
+    throw new Stop(EXIT.database, `${source} cannot be restored: ${wanted}, and it is ${came}`);
+  }
   createFolder(path);
   if (!await lockFile(`${path}-lock`)) {
     throw new Stop(EXIT.owned, `a server is running on ${path}; stop it first`);
@@ -45,10 +50,19 @@ async function restore(file: string, { db, json }: Shown & { db: string }): Prom
   if (kept !== null) print(`the database that was there: ${kept}`);
 }
 
-async function checked(source: string): Promise<void> {
+/** What the file is instead; null where it is a backup. */
+async function notBackup(source: string): Promise<string | null> {
+  const { isFile, size } = await Deno.stat(source);
+  if (!isFile) return 'no plain file';
+  if (size === 0) return 'empty';
+  if (!isSqlite(source)) return 'no SQLite database';
+  if (hasLog(source)) return 'a database of which a part is in the log beside it';
   try {
-    await inspectFile(source);
+    return await inspectFile(source) ? null : 'a database without any data';
   } catch (error) {
+    const kind = error instanceof StoreError ? error.kind : null;
+    if (kind === 'damaged') return 'a damaged database';
+    if (kind === 'foreign') return 'a database of another program';
     throw new Stop(EXIT.database, `${source} cannot be restored: ${messageOf(error)}`);
   }
 }

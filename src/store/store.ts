@@ -154,8 +154,8 @@ export const CHANGES_KEPT = 1000;
 export interface Store {
   /**
    * Brings the schema up to date, claims the database for this process and reads what survived.
-   * @throws StoreError `damaged`, `newer_schema` or `owned`, and the database is untouched; or
-   * `busy` or `failed`.
+   * @throws StoreError `damaged`, `foreign`, `newer_schema` or `owned`, and the database is
+   * untouched; or `busy` or `failed`.
    */
   open(): Promise<Snapshot>;
   /**
@@ -213,7 +213,8 @@ export interface Store {
 /**
  * `busy`: another process holds the write lock; trying again soon may do. `failed`: the disk is
  * full, read-only or broken; later may do. `lost`: another server has claimed the database.
- * `owned`, `damaged`, `newer_schema`: told by {@link Store.open} alone.
+ * `owned`, `damaged`, `foreign` (of another program), `newer_schema`: told by {@link Store.open}
+ * alone.
  */
 export type StoreErrorKind =
   | 'busy'
@@ -221,6 +222,7 @@ export type StoreErrorKind =
   | 'lost'
   | 'owned'
   | 'damaged'
+  | 'foreign'
   | 'newer_schema';
 
 export class StoreError extends Error {

@@ -102,7 +102,7 @@ describe('a database that is refused keeps every byte', () => {
     await client.executeMultiple('CREATE TABLE pool (id); INSERT INTO pool VALUES (1);');
     client.close();
     const error = await refusal(path);
-    expect(error).toMatchObject({ kind: 'damaged' });
+    expect(error).toMatchObject({ kind: 'foreign' });
     expect(error.message).toContain('belongs to another program');
   });
 });
