@@ -12,9 +12,16 @@ const port = z.string().regex(/^\d{1,5}$/, 'must be a whole number').transform(N
   .pipe(z.number().max(65_535, 'must be at most 65535'));
 const path = z.string().min(1, 'must name a file');
 const databaseUrl = z.string().regex(
-  /^(file|libsql|wss?|https?):.+$/,
-  'must be a libSQL URL such as file:./data/nthbouncer.db',
-);
+  /^(file:(?!\/\/[^/]).|(libsql|wss?|https?):\/\/[^/]).*$/,
+  'must be a libSQL URL such as file:./data/nthbouncer.db or libsql://db.example',
+).refine(hasPlainToken, 'must have an authToken of visible ASCII characters');
+
+/** Any other token would be quoted by whoever cannot send it. */
+function hasPlainToken(url: string): boolean {
+  const token = URL.canParse(url) ? new URL(url).searchParams.get('authToken') : null;
+  return token === null || /^[\x21-\x7e]*$/.test(token);
+}
+
 const LABEL = '[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?';
 const domain = z.string().max(253).regex(
   new RegExp(`^${LABEL}(\\.${LABEL})*$`),
@@ -60,6 +67,8 @@ export interface Setting {
     string
   >;
   readonly about: string;
+  /** A value that is not right is not shown either. */
+  readonly mayHoldSecret?: boolean;
 }
 
 export const SETTINGS = {
@@ -83,6 +92,7 @@ export const SETTINGS = {
     fallback: 'file:./data/nthbouncer.db',
     schema: databaseUrl,
     about: 'the database, any libSQL URL',
+    mayHoldSecret: true,
   },
   baseDomain: {
     flag: '--base-domain <domain>',

@@ -24,6 +24,7 @@ export type Judgement = Pass | Fail;
 export interface Pass {
   readonly kind: 'pass';
   readonly keyId: string | null;
+  readonly signer: string | null;
   /**
    * Lower-case names of the headers that carried a checked key or token, which must not go on to
    * an upstream; a cookie as `cookie:name`.
@@ -59,6 +60,7 @@ interface Run {
   readonly rules: readonly Rule[];
   readonly request: AccessRequest;
   keyId: string | null;
+  signer: string | null;
   carriers: readonly string[];
   isProven: boolean;
   nonce: Nonce | null;
@@ -94,6 +96,7 @@ export class Gate {
       rules: this.#rulesOf(guarded),
       request,
       keyId: null,
+      signer: null,
       carriers: NO_CARRIERS,
       isProven: false,
       nonce: null,
@@ -143,8 +146,8 @@ export class Gate {
       const taken = this.#nonces.take(run.pool.spec.name, run.nonce, this.#epochMs());
       if (taken !== 'taken') return failed(401, `hmac: nonce ${taken}`);
     }
-    const { keyId, carriers, nonce } = run;
-    return { kind: 'pass', keyId, carriers, hasNonce: nonce !== null };
+    const { keyId, signer, carriers, nonce } = run;
+    return { kind: 'pass', keyId, signer, carriers, hasNonce: nonce !== null };
   }
 }
 
@@ -157,6 +160,7 @@ function take(run: Run, rule: Rule, verdict: PolicyVerdict): Fail | null {
     return null;
   }
   run.keyId ??= verdict.keyId ?? null;
+  run.signer ??= verdict.signer ?? null;
   if (verdict.carriers !== undefined) {
     run.carriers = run.carriers.length === 0
       ? verdict.carriers

@@ -13,12 +13,15 @@ const SCRATCH_BYTES = 4096;
 const encoder = new TextEncoder();
 
 export class HmacKey {
+  /** By this the secret is known again; it tells nothing of it. */
+  readonly fingerprint: string;
   /** The inner block, and room for the text behind it. */
   readonly #inner = new Uint8Array(BLOCK_BYTES + SCRATCH_BYTES);
   /** The outer block, and room for the inner hash behind it. */
   readonly #outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES);
 
   constructor(secret: string) {
+    this.fingerprint = fingerprintOf(secret);
     let key = encoder.encode(secret);
     if (key.length > BLOCK_BYTES) key = Buffer.from(hash('sha256', key, 'hex'), 'hex');
     for (let i = 0; i < BLOCK_BYTES; i++) {
@@ -42,6 +45,10 @@ export class HmacKey {
     }
     return Buffer.concat([this.#inner.subarray(0, BLOCK_BYTES), encoder.encode(text)]);
   }
+}
+
+export function fingerprintOf(secret: string): string {
+  return hash('sha256', `fingerprint\n${secret}`, 'hex');
 }
 
 /** Whether two hex texts of the same length are the same, in a time that does not tell where. */

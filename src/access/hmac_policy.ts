@@ -38,9 +38,10 @@ export const hmacPolicy: PolicyKind = {
       const { pool, door, method, target } = request;
       const { timestamp, nonce } = signed;
       const text = signedText({ pool, door, timestamp, nonce, method, target, bodyHash });
-      if (!isSignedBy(keys, text, signed.signature)) return fail('wrong signature');
+      const signer = signerOf(keys, text, signed.signature);
+      if (signer === null) return fail('wrong signature');
       const until = Number(signed.timestamp) + 2 * toleranceMs;
-      return { kind: 'pass', isProven: true, nonce: { nonce: signed.nonce, until } };
+      return { kind: 'pass', isProven: true, signer, nonce: { nonce: signed.nonce, until } };
     };
 
     return {
@@ -71,11 +72,11 @@ function readHeaders({ headers }: AccessRequest): Signed & { kind: 'signed' } | 
   return { kind: 'signed', timestamp, nonce, signature: hex };
 }
 
-/** Tries every secret, so that the time does not tell which one it was. */
-function isSignedBy(keys: readonly HmacKey[], text: string, signature: string): boolean {
-  let isSigned = false;
-  for (const key of keys) if (isSameHex(key.sign(text), signature)) isSigned = true;
-  return isSigned;
+/** The secret's fingerprint. Tries every secret, so that the time does not tell which it was. */
+function signerOf(keys: readonly HmacKey[], text: string, signature: string): string | null {
+  let signer: string | null = null;
+  for (const key of keys) if (isSameHex(key.sign(text), signature)) signer = key.fingerprint;
+  return signer;
 }
 
 function fail(reason: string): PolicyFail {

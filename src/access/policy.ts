@@ -45,6 +45,8 @@ export interface PolicyPass {
   readonly carriers?: readonly string[];
   /** Whether something was checked that a browser does not send by itself. */
   readonly isProven: boolean;
+  /** The fingerprint of the shared secret that signed it. */
+  readonly signer?: string;
   /** To be taken once all policies passed. */
   readonly nonce?: Nonce;
 }

@@ -71,7 +71,8 @@ export function OnOff({ path, isOn, label }: { path: string; isOn: boolean; labe
 
 function Input({ field, spec }: { field: Field; spec: Json }) {
   const { name, label, about, min, max = 0, unit, input } = field;
-  const value = at(spec, field.shows ?? name.split(':')[0] ?? '') ?? field.fallback ?? null;
+  const stored = at(spec, field.shows ?? name.split(':')[0] ?? '');
+  const value = stored === undefined ? field.fallback : stored;
   const id = name.replace(/\W/g, '-');
   const help = (
     <small id={id}>

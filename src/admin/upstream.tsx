@@ -36,12 +36,13 @@ const TO: readonly Field[] = [
     fallback: 60_000,
   },
   {
-    name: 'upstream.requestTimeoutMs:int-kept',
+    name: 'upstream.requestTimeoutMs:int?',
     label: 'Request timeout (ms)',
     min: 1_000,
     max: 86_400_000,
     unit: 'ms',
-    about: 'For a whole request; left empty, what is stored stays.',
+    about: 'For a whole request; left empty: no bound.',
+    fallback: 600_000,
   },
   {
     name: 'upstream.preserveHost:bool',

@@ -8,16 +8,11 @@ import { serverUrl } from './server_url.ts';
 import { whyUnreached } from './unreached.ts';
 
 const VARIABLE = 'NTHBOUNCER_ADMIN_TOKEN';
-const LIMIT_MS = 15_000;
+/** No answer within this time ends the command. */
+const LIMIT_MS = 10_000;
 
 /** A JSON object of the server; fields are read with the functions of `fields.ts`. */
 export type Row = Readonly<Record<string, unknown>>;
-
-export interface AdminCall {
-  readonly body?: unknown;
-  /** No answer within this time ends the command; null: waits for ever. */
-  readonly limitMs?: number | null;
-}
 
 export class AdminClient {
   readonly url: string;
@@ -35,13 +30,12 @@ export class AdminClient {
     return this.call('GET', path);
   }
 
-  post(path: string, body?: unknown, limitMs?: number | null): Promise<Row> {
-    return this.call('POST', path, { body, ...(limitMs === undefined ? {} : { limitMs }) });
+  post(path: string, body?: unknown): Promise<Row> {
+    return this.call('POST', path, body);
   }
 
   /** Calls below `/admin/api`. @throws Stop */
-  async call(method: string, path: string, call: AdminCall = {}): Promise<Row> {
-    const { body, limitMs = LIMIT_MS } = call;
+  async call(method: string, path: string, body?: unknown): Promise<Row> {
     let response: Response;
     let text: string;
     try {
@@ -50,7 +44,7 @@ export class AdminClient {
         redirect: 'manual',
         headers: { authorization: `Bearer ${this.#token}` },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(limitMs === null ? {} : { signal: AbortSignal.timeout(limitMs) }),
+        signal: AbortSignal.timeout(LIMIT_MS),
       });
       text = await response.text();
     } catch (error) {

@@ -12,6 +12,7 @@ import { EXIT, print, Stop } from './command.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson } from './show.ts';
 import { addSettings } from './settings.ts';
+import { replaceFile, syncFile } from './sync.ts';
 
 export const backupCommand: Command = {
   add: (program) => {
@@ -35,7 +36,7 @@ async function backup(file: string, { db, json }: Shown & { db: string }): Promi
     await copyDatabase(path, part);
     await inspectFile(part);
     await syncFile(part);
-    await Deno.rename(part, target);
+    await replaceFile(part, target);
   } catch (error) {
     await Deno.remove(part).catch(() => {});
     throw new Stop(EXIT.failed, `no backup was made: ${messageOf(error)}`);
@@ -50,9 +51,4 @@ export function fileOf(db: string, command: string): string {
   if (/^file:/i.test(db)) return pathOfUrl(db);
   const why = 'a remote database has backups of its own';
   throw new Stop(EXIT.usage, `${command}: --db must be a file: URL; ${why}`);
-}
-
-export async function syncFile(path: string): Promise<void> {
-  using file = await Deno.open(path, { read: true, write: true });
-  await file.sync();
 }

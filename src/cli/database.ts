@@ -8,6 +8,7 @@ import { StoreError } from '../store/store.ts';
 import { storeFor } from '../store/stores.ts';
 import { EXIT, Stop } from './command.ts';
 import { lockFile } from './file_lock.ts';
+import { oneWord } from './one_word.ts';
 
 /** A lock that is held longer than this at the start ends the start: 5 s. */
 const BUSY_TRIES = 50;
@@ -21,15 +22,15 @@ export interface Database {
 }
 
 export async function openDatabase(url: string): Promise<Database> {
-  const authToken = Deno.env.get('NTHBOUNCER_DB_TOKEN');
+  const authToken = oneWord(Deno.env.get('NTHBOUNCER_DB_TOKEN'), 'NTHBOUNCER_DB_TOKEN');
   const store = storeFor({
     url,
-    ...(authToken === undefined ? {} : { authToken }),
+    ...(authToken === null ? {} : { authToken }),
     owner: crypto.randomUUID(),
     lock: lockFile,
     sleep,
   });
-  if (store === null) throw new Stop(EXIT.usage, `--db: no store knows the URL ${url}`);
+  if (store === null) throw new Stop(EXIT.usage, '--db: no store knows a URL of this kind');
   try {
     return { store, snapshot: await openPatiently(store) };
   } catch (error) {

@@ -3,12 +3,14 @@
  * the first start. A key that is gone or wrong must never be replaced while something is sealed
  * under it: that is told in one line, and nothing is changed.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasSecrets, MASTER_KEY_LENGTH_MIN, Vault, VaultError } from '../access/vault.ts';
 import { messageOf } from '../log.ts';
 import type { PoolRow } from '../store/store.ts';
 import { EXIT, Stop } from './command.ts';
 import { databaseFolder } from './database.ts';
+import { replaceFile, syncFile } from './sync.ts';
 
 const VARIABLE = 'NTHBOUNCER_MASTER_KEY';
 const FILE = 'master-key';
@@ -42,10 +44,11 @@ export async function vaultFor(
   const vault = new Vault(key ?? await makeKeyFile(path));
   const shut = sealed.filter((row) => !opens(vault, row));
   if (shut.length === 0) return vault;
+  const hint = existsSync(pendingFileOf(path)) ? '; a rekey broke off: run it again' : '';
   throw new Stop(
     EXIT.database,
     `the master key of ${environmentKey === null ? path : VARIABLE} does not open the secrets ` +
-      `of ${namesOf(shut)}; nothing was changed`,
+      `of ${namesOf(shut)}; nothing was changed${hint}`,
   );
 }
 
@@ -78,22 +81,24 @@ export async function readKeyFile(path: string): Promise<string | null> {
 
 /** Makes a key of 256 random bits in a file that only its owner reads, and returns it. */
 export async function makeKeyFile(path: string): Promise<string> {
-  const key = freshMasterKey();
-  await Deno.writeTextFile(path, `${key}\n`, { mode: 0o600, createNew: true });
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  const key = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  await writeKeyFile(path, key);
   return key;
 }
 
-/** Puts another key in the file's place, in one step. */
-export async function replaceKeyFile(path: string, key: string): Promise<void> {
-  const next = `${path}.new`;
-  await Deno.remove(next).catch(() => {});
-  await Deno.writeTextFile(next, `${key}\n`, { mode: 0o600, createNew: true });
-  await Deno.rename(next, path);
+/** Puts the key in the file, whole and durable before anything can be sealed under it. */
+export async function writeKeyFile(path: string, key: string): Promise<void> {
+  const part = `${path}.new`;
+  await Deno.remove(part).catch(() => {});
+  await Deno.writeTextFile(part, `${key}\n`, { mode: 0o600, createNew: true });
+  await syncFile(part);
+  await replaceFile(part, path);
 }
 
-export function freshMasterKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+/** Where `rekey` keeps the key that comes until all is sealed under it. */
+export function pendingFileOf(keyFile: string): string {
+  return `${keyFile}.next`;
 }
 
 function namesOf(pools: readonly PoolRow[]): string {

@@ -100,7 +100,7 @@ async function create(name: string, words: string[], { json }: Shown): Promise<v
 
 async function change(name: string, words: string[], { json }: Shown): Promise<void> {
   const body = settingsOf(words);
-  const spec = await new AdminClient().call('PATCH', poolPath(name), { body });
+  const spec = await new AdminClient().call('PATCH', poolPath(name), body);
   if (json) return printJson(spec);
   print(`changed the pool ${name}`);
 }
@@ -123,9 +123,21 @@ async function resume(name: string, { json }: Shown): Promise<void> {
   print(`resumed the pool ${name}`);
 }
 
+const DRAIN_ASK_MS = 500;
+
 async function drain(name: string, { json }: Shown): Promise<void> {
-  const answer = await new AdminClient().post(poolPath(name, 'drain'), undefined, null);
-  if (json) return printJson(answer);
+  const client = new AdminClient();
+  // Asked again and again rather than once for long, so that a server that is gone is noticed.
+  await client.post(poolPath(name, 'pause'), { reason: 'draining' });
+  for (;;) {
+    const status = await client.get(poolPath(name, 'status'));
+    if (fieldOf(status, 'paused') !== true) {
+      throw new Stop(EXIT.failed, `the pool ${name} was resumed before it was empty`);
+    }
+    if (numberOf(status, 'inUse') === 0) break;
+    await new Promise((done) => setTimeout(done, DRAIN_ASK_MS));
+  }
+  if (json) return printJson({ drained: true });
   print(`the pool ${name} is paused, and nothing of it is in use`);
 }
 

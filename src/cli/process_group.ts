@@ -56,10 +56,13 @@ export class ProcessGroup {
 const SWEEP_TRIES = 5;
 const SWEEP_MS = 60;
 
-/** Counts down in ticks, so that it ends soon after the group did. */
-const GUARD_SCRIPT = 'n=$2; while [ "$n" -gt 0 ]; do sleep "$3" || exit 1; ' +
-  'kill -0 "-$1" 2>/dev/null || exit 0; n=$((n-1)); done; kill -KILL "-$1"';
-const TICKS = 10;
+/**
+ * One sleep is the whole time: many short ones would end late where the machine is busy. Beside it
+ * the guard looks now and then, and ends (all of it) soon after the group did.
+ */
+const GUARD_SCRIPT = '(sleep "$2"; kill -KILL "-$1"; kill -KILL 0) & ' +
+  'while sleep "$3"; do kill -0 "-$1" 2>/dev/null || kill -KILL 0; done';
+const LOOKS = 10;
 
 export class Guard {
   readonly #pid: number;
@@ -73,11 +76,12 @@ export class Guard {
   /** Has the group killed once the time has passed, in place of what was set before. */
   set(afterMs: number): void {
     const before = this.#shell;
-    const tick = Math.max(0.01, afterMs / TICKS / 1_000).toFixed(3);
+    const seconds = (ms: number) => Math.max(0.01, ms / 1_000).toFixed(3);
+    const [after, look] = [seconds(afterMs), seconds(afterMs / LOOKS)];
     const env = { PATH: Deno.env.get('PATH') ?? '/usr/bin:/bin' };
     const shell = spawn(
       'sh',
-      ['-c', GUARD_SCRIPT, 'nthbouncer-guard', String(this.#pid), String(TICKS), tick],
+      ['-c', GUARD_SCRIPT, 'nthbouncer-guard', String(this.#pid), after, look],
       { detached: true, stdio: 'ignore', env },
     );
     // Without a shell this process alone watches the lease.

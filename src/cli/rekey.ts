@@ -1,6 +1,7 @@
 /**
  * `nthbouncer rekey`: seals the secrets of all pools anew under another master key, for a database
- * that no server holds. A run that broke off is finished by running it again: what the new key
+ * that no server holds. All are stored in one step, so that one key, the old or the new, opens all
+ * of them at any moment. A run that broke off is finished by running it again: what the new key
  * opens already is left as it is.
  */
 import { hasSecrets, Vault } from '../access/vault.ts';
@@ -10,14 +11,16 @@ import { EXIT, print, Stop } from './command.ts';
 import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
 import {
-  freshMasterKey,
   keyFileOf,
+  makeKeyFile,
   masterKeyOfEnvironment,
   opens,
+  pendingFileOf,
   readKeyFile,
-  replaceKeyFile,
+  writeKeyFile,
 } from './master_key.ts';
 import { addSettings } from './settings.ts';
+import { replaceFile } from './sync.ts';
 
 const NEW_VARIABLE = 'NTHBOUNCER_NEW_MASTER_KEY';
 
@@ -44,26 +47,22 @@ async function rekey(databaseUrl: string): Promise<void> {
   if (newKey === null && environmentKey !== null) {
     throw new Stop(EXIT.usage, `rekey: ${NEW_VARIABLE} with the new key is wanted`);
   }
-  const next = newKey ?? await pendingKey(`${path}.next`);
+  const pending = pendingFileOf(path);
+  // A fresh key is kept beside the old one until all is sealed under it.
+  const next = newKey ?? await readKeyFile(pending) ?? await makeKeyFile(pending);
   const database = await openDatabase(databaseUrl);
   try {
     const count = await sealAnew(database, new Vault(oldKey), new Vault(next));
-    if (fileKey !== null) await replaceKeyFile(path, next);
-    await Deno.remove(`${path}.next`).catch(() => {});
+    if (newKey === null) await replaceFile(pending, path);
+    else {
+      if (fileKey !== null) await writeKeyFile(path, newKey);
+      await Deno.remove(pending).catch(() => {});
+    }
     print(`sealed the secrets of ${count} pools anew`);
     print(fileKey === null ? 'start the server with the new key' : `the new key is in ${path}`);
   } finally {
     await database.store.close();
   }
-}
-
-/** A fresh key, kept beside the old one until all is sealed under it. */
-async function pendingKey(path: string): Promise<string> {
-  const known = await readKeyFile(path);
-  if (known !== null) return known;
-  const key = freshMasterKey();
-  await replaceKeyFile(path, key);
-  return key;
 }
 
 /** Checks that every secret opens before the first one is written. */
@@ -79,7 +78,7 @@ async function sealAnew(
     const line = `rekey: the old key does not open the secrets of ${shut.join(', ')}`;
     throw new Stop(EXIT.database, `${line}; nothing was changed`);
   }
-  for (const row of due) await store.savePool(resealed(row, oldVault, newVault));
+  await store.savePools(due.map((row) => resealed(row, oldVault, newVault)));
   return sealed.length;
 }
 

@@ -4,16 +4,18 @@
  * to be sound, and at no moment is there neither the old database nor the new one.
  */
 import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { messageOf } from '../log.ts';
-import { createFolder, inspectFile } from '../store/libsql/file.ts';
-import { fileOf, syncFile } from './backup.ts';
+import { createFolder, hasLog, inspectFile, isSqlite } from '../store/libsql/file.ts';
+import { StoreError } from '../store/store.ts';
+import { fileOf } from './backup.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson } from './show.ts';
 import { lockFile } from './file_lock.ts';
 import { addSettings } from './settings.ts';
+import { replaceFile, syncFile } from './sync.ts';
 
 export const restoreCommand: Command = {
   add: (program) => {
@@ -28,7 +30,11 @@ async function restore(file: string, { db, json }: Shown & { db: string }): Prom
   const path = fileOf(db, 'restore');
   const source = resolve(file);
   if (!existsSync(source)) throw new Stop(EXIT.usage, `there is no file ${source}`);
-  await checked(source);
+  const came = await notBackup(source);
+  if (came !== null) {
+    const wanted = 'a copy that `nthbouncer backup` made is wanted';
+    throw new Stop(EXIT.database, `${source} cannot be restored: ${wanted}, and it is ${came}`);
+  }
   createFolder(path);
   if (!await lockFile(`${path}-lock`)) {
     throw new Stop(EXIT.owned, `a server is running on ${path}; stop it first`);
@@ -44,10 +50,19 @@ async function restore(file: string, { db, json }: Shown & { db: string }): Prom
   if (kept !== null) print(`the database that was there: ${kept}`);
 }
 
-async function checked(source: string): Promise<void> {
+/** What the file is instead; null where it is a backup. */
+async function notBackup(source: string): Promise<string | null> {
+  const { isFile, size } = await Deno.stat(source);
+  if (!isFile) return 'no plain file';
+  if (size === 0) return 'empty';
+  if (!isSqlite(source)) return 'no SQLite database';
+  if (hasLog(source)) return 'a database of which a part is in the log beside it';
   try {
-    await inspectFile(source);
+    return await inspectFile(source) ? null : 'a database without any data';
   } catch (error) {
+    const kind = error instanceof StoreError ? error.kind : null;
+    if (kind === 'damaged') return 'a damaged database';
+    if (kind === 'foreign') return 'a database of another program';
     throw new Stop(EXIT.database, `${source} cannot be restored: ${messageOf(error)}`);
   }
 }
@@ -63,9 +78,7 @@ async function replace(path: string, source: string, kept: string | null): Promi
     if (kept === null) await Deno.remove(`${path}${suffix}`);
     else await Deno.rename(`${path}${suffix}`, `${kept}${suffix}`);
   }
-  await Deno.rename(part, path);
-  using folder = await Deno.open(dirname(path));
-  await folder.sync();
+  await replaceFile(part, path);
 }
 
 /** A name that is free; numbers rather than times, so that it needs no clock. */

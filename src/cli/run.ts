@@ -82,11 +82,13 @@ async function run(name: string, command: readonly string[], options: Options): 
   });
   const group = await started(command, slot, name);
   const guard = new Guard(group.pid);
-  renewed = () => guard.set(Math.max(0, slot.remainingMs - marginMs(slot.termMs) / 2));
+  renewed = () => guard.set(slot.remainingMs - marginMs(slot.termMs));
   renewed();
   const end = endWithLease(slot, group);
   signals.forwardTo(group);
   const { exitCode } = await group.ended;
+  // Back from a stop, this process may hear of the command's end before that of its lease.
+  await new Promise((done) => setTimeout(done));
   end.cancel();
   await group.sweep();
   guard.clear();

@@ -9,8 +9,9 @@ const FALLBACK = 'http://127.0.0.1:8787';
 export function serverUrl(): string {
   const text = Deno.env.get(VARIABLE) || FALLBACK;
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') {
-    return text.replace(/\/+$/, '');
-  }
-  throw new Stop(EXIT.usage, `${VARIABLE} must be an http or https URL without credentials`);
+  // It is shown in errors, so no part of it may be a secret.
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[@?#]/.test(text);
+  if (isPlain) return text.replace(/\/+$/, '');
+  const wanted = 'an http or https URL without user, query and fragment';
+  throw new Stop(EXIT.usage, `${VARIABLE} must be ${wanted}; what came is not shown`);
 }

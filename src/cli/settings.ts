@@ -19,7 +19,12 @@ function optionOf(setting: Setting): Option {
     .argParser((text: string) => {
       const result = setting.schema.safeParse(text);
       if (result.success) return result.data;
-      throw new InvalidArgumentError(`It ${result.error.issues[0]?.message ?? 'is not right'}.`);
+      const why = result.error.issues[0]?.message ?? 'is not right';
+      // Commander shows what came.
+      if (!setting.mayHoldSecret) throw new InvalidArgumentError(`It ${why}.`);
+      const [flag] = setting.flag.split(' ');
+      const unseen = 'what came is not shown, since it may hold a secret';
+      throw new Stop(EXIT.usage, `${flag} or ${setting.environment} ${why}; ${unseen}`);
     });
   if (setting.fallback === undefined) return option;
   return option.default(setting.schema.parse(setting.fallback), setting.fallback);

@@ -13,6 +13,8 @@ export function whyUnreached(error: unknown): string {
   while (innermost instanceof Error && innermost.cause instanceof Error) {
     innermost = innermost.cause;
   }
+  const isLate = innermost instanceof DOMException && innermost.name === 'TimeoutError';
+  if (isLate) return 'nothing came in time';
   const reason = messageOf(innermost).replace(WAY, '');
   const [, fault] = CERTIFICATE.exec(reason) ?? [];
   if (fault === undefined) return reason;

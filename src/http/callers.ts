@@ -23,6 +23,7 @@ export interface Passed {
   readonly kind: 'pass';
   readonly entry: Entry;
   readonly keyId: string | null;
+  readonly signer: string | null;
   /** Headers that must not go on: see the gate. */
   readonly carriers: readonly string[];
   /** Whether a nonce was taken, which must be durable before the call goes on. */
@@ -68,10 +69,13 @@ export class Callers {
   }
 
   /** Whether one that passed may go on after a while, in which the pool may have been changed. */
-  mayGoOn({ pool, address }: Call, { entry, keyId }: Pick<Passed, 'entry' | 'keyId'>): boolean {
+  mayGoOn(
+    { pool, address }: Call,
+    { entry, keyId, signer }: Pick<Passed, 'entry' | 'keyId' | 'signer'>,
+  ): boolean {
     const now = this.#server.directory.get(pool);
     if (now?.pool !== entry.pool) return false;
-    const standing = { keyId, address: address.text };
+    const standing = { keyId, signer, address: address.text };
     return stillStands(standing, entry.spec.access, now, epochMs(this.#server));
   }
 
@@ -112,8 +116,8 @@ export class Callers {
 
   #conclude(call: Call, entry: Entry | undefined, judged: Judgement): Caller | Promise<Caller> {
     if (judged.kind === 'pass' && entry !== undefined) {
-      const { keyId, carriers, hasNonce } = judged;
-      return { kind: 'pass', entry, keyId, carriers, hasNonce };
+      const { keyId, signer, carriers, hasNonce } = judged;
+      return { kind: 'pass', entry, keyId, signer, carriers, hasNonce };
     }
     if (judged.kind === 'pass') return UNAUTHORIZED;
     const refusal = refusalOf(call, judged);
@@ -132,7 +136,7 @@ export class Callers {
   /** What was right when it was judged may be gone now. */
   #recheck(judged: Judgement, call: Call, entry: Entry | undefined): Judgement {
     if (judged.kind === 'fail' || entry === undefined) return judged;
-    if (this.mayGoOn(call, { entry, keyId: judged.keyId })) return judged;
+    if (this.mayGoOn(call, { ...judged, entry })) return judged;
     return { kind: 'fail', status: 401, reason: 'changed meanwhile', isAddressAlone: false };
   }
 

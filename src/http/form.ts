@@ -64,8 +64,6 @@ function valueOf(type: string, text: string): unknown {
       return Number(text);
     case 'int?':
       return isEmpty ? null : Number(text);
-    case 'int-kept':
-      return isEmpty ? LEFT_OUT : Number(text);
     case 'bool':
       return text === 'true';
     case 'json':

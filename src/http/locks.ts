@@ -95,6 +95,7 @@ export class LockDoor {
       tokens: ask.tokens ?? 0,
       holder: ask.holder ?? null,
       keyId: caller.keyId,
+      signer: caller.signer,
       address: call.address.text,
       signal: () => request.signal,
     } as const;

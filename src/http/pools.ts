@@ -54,7 +54,8 @@ async function changePool(context: Context, server: Server): Promise<Response> {
   const entry = await directory.inTurn(() => {
     const known = changeable(entryOf(context, server));
     const merged = mergePatch(withoutStaleInterval(known.spec, patch), patch);
-    const spec = parsed(PoolSpec, keepListedSecrets(known.spec, merged));
+    const meant = withoutBound(merged, patch);
+    const spec = parsed(PoolSpec, keepListedSecrets(known.spec, meant));
     if (spec.name !== known.spec.name) {
       throw new Fault('invalid_request', { message: 'A pool keeps its name.' });
     }
@@ -71,6 +72,14 @@ function withoutStaleInterval(spec: PoolSpec, patch: object): unknown {
   if (!isTermAlone) return spec;
   const { renewIntervalMs: _, ...rest } = spec.lease;
   return { ...spec, lease: rest };
+}
+
+/** null resets a field, but for this one, of which it is a value: no bound. */
+function withoutBound(merged: unknown, patch: object): unknown {
+  const { upstream } = patch as { upstream?: { requestTimeoutMs?: unknown } | null };
+  if (upstream?.requestTimeoutMs !== null) return merged;
+  const known = (merged as { upstream: object }).upstream;
+  return { ...merged as object, upstream: { ...known, requestTimeoutMs: null } };
 }
 
 async function deletePool(context: Context, server: Server): Promise<Response> {

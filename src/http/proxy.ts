@@ -58,7 +58,7 @@ export class ProxyDoor {
 
   async #admit(admitted: Admitted): Promise<Response> {
     const { scheduler, forwarding } = this.#server;
-    const { call, caller: { entry, keyId, hasNonce } } = admitted;
+    const { call, caller: { entry, keyId, signer, hasNonce } } = admitted;
     const { headers } = call;
     const target = forwarding.targetOf(entry.spec);
     if (target === null) return this.#turnAway(admitted, 'no_upstream');
@@ -93,6 +93,7 @@ export class ProxyDoor {
       tokens: 0,
       holder: null,
       keyId,
+      signer,
       address: call.address.text,
       asked: () => ({ method: call.method, path: call.loggedPath }),
       signal: () => call.request.signal,

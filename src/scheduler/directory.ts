@@ -105,8 +105,8 @@ export class Directory {
   }
 
   /**
-   * Makes or changes many pools: all or, where one cannot be, none. They are in force at once, when
-   * all are stored, so that hosts may change hands among them.
+   * Makes or changes many pools: all or, where one cannot be, none. They are stored and in force at
+   * once, so that hosts may change hands among them.
    * @throws DirectoryFullError, HostTakenError before anything is changed.
    */
   async putAll(changes: readonly PoolChange[]): Promise<void> {
@@ -114,14 +114,14 @@ export class Directory {
     if (added > 0 && this.#entries.size + added > CEILINGS.pools) {
       throw new DirectoryFullError(`A server holds at most ${CEILINGS.pools} pools.`);
     }
-    await this.#giveUp(this.#ownersAfter(changes), changes);
+    this.#checkHosts(changes);
     const createdAt = this.#epochMs();
     const made = changes.map(({ spec, isManaged }) => {
       const known = this.#entries.get(spec.name);
       const keys = known?.keys ?? new KeyRing();
       return { spec, keys, createdAt: known?.createdAt ?? createdAt, isManaged };
     });
-    for (const { spec, ...facts } of made) await this.#store.savePool(this.#row(spec, facts));
+    await this.#store.savePools(made.map(({ spec, ...facts }) => this.#row(spec, facts)));
     for (const { spec, ...rest } of made) {
       this.#dismissWhoFails(spec);
       this.#apply(spec, rest);
@@ -155,7 +155,8 @@ export class Directory {
   }
 
   async setPause(entry: Entry, pause: Pause | null): Promise<void> {
-    await this.#store.savePool({ ...this.#row(entry.spec, entry), pause: this.#pauseText(pause) });
+    const row = { ...this.#row(entry.spec, entry), pause: this.#pauseText(pause) };
+    await this.#store.savePools([row]);
     this.#pause(entry.pool, pause);
   }
 
@@ -173,8 +174,8 @@ export class Directory {
     if (uses.size > 0) await this.#store.touchKeys(uses);
   }
 
-  /** The pools of all hosts after the changes. @throws HostTakenError where a host has two. */
-  #ownersAfter(changes: readonly PoolChange[]): Map<string, string> {
+  /** @throws HostTakenError where a host would have two pools after the changes. */
+  #checkHosts(changes: readonly PoolChange[]): void {
     const changed = new Set(changes.map(({ spec }) => spec.name));
     const owners = new Map([...this.#hosts].filter(([, owner]) => !changed.has(owner)));
     for (const { spec } of changes) {
@@ -183,25 +184,6 @@ export class Directory {
         if (owner !== spec.name) throw new HostTakenError(host, { owner, wantedBy: spec.name });
         owners.set(host, owner);
       }
-    }
-    return owners;
-  }
-
-  /**
-   * Takes the hosts that go to another pool out of the stored settings of those that have them, so
-   * that no two stored pools have one host, wherever the changes are cut off.
-   */
-  async #giveUp(
-    owners: ReadonlyMap<string, string>,
-    changes: readonly PoolChange[],
-  ): Promise<void> {
-    for (const { spec: { name } } of changes) {
-      const known = this.#entries.get(name);
-      if (known === undefined || known.spec.upstream === null) continue;
-      const hosts = hostsOf(known.spec).filter((host) => (owners.get(host) ?? name) === name);
-      if (hosts.length === hostsOf(known.spec).length) continue;
-      const spec = { ...known.spec, upstream: { ...known.spec.upstream, hosts } };
-      await this.#store.savePool(this.#row(spec, known));
     }
   }
 

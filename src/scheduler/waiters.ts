@@ -8,6 +8,8 @@ import type { Caller, Verdict } from './verdict.ts';
 
 /** What an acquire asks, and how to hear that its caller is gone. */
 export interface Request extends Omit<Ask, 'attempt'>, Caller {
+  /** The fingerprint of the secret that signed it, as long as that matters. */
+  readonly signer: string | null;
   /** Asked only for an acquire that waits, since touching a request's signal is dear. */
   readonly signal: () => AbortSignal | undefined;
 }

@@ -142,8 +142,8 @@ export class LibsqlStore implements Store {
     if (this.#journal.appendedBytes >= CHECKPOINT_BYTES) await this.#checkpoint();
   }
 
-  savePool(row: PoolRow): Promise<void> {
-    return rows.savePool(this.#connection, row);
+  savePools(pools: readonly PoolRow[]): Promise<void> {
+    return rows.savePools(this.#connection, pools);
   }
 
   removePool(name: string): Promise<void> {

@@ -80,8 +80,8 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  savePool(row: PoolRow): Promise<void> {
-    this.#pools.set(row.name, row);
+  savePools(rows: readonly PoolRow[]): Promise<void> {
+    for (const row of rows) this.#pools.set(row.name, row);
     return Promise.resolve();
   }
 

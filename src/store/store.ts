@@ -154,8 +154,8 @@ export const CHANGES_KEPT = 1000;
 export interface Store {
   /**
    * Brings the schema up to date, claims the database for this process and reads what survived.
-   * @throws StoreError `damaged`, `newer_schema` or `owned`, and the database is untouched; or
-   * `busy` or `failed`.
+   * @throws StoreError `damaged`, `foreign`, `newer_schema` or `owned`, and the database is
+   * untouched; or `busy` or `failed`.
    */
   open(): Promise<Snapshot>;
   /**
@@ -170,7 +170,8 @@ export interface Store {
    * @throws StoreError `busy`, `failed` or `lost`; nothing is lost, and the next fold does it.
    */
   fold(): Promise<void>;
-  savePool(row: PoolRow): Promise<void>;
+  /** Saves all of them or, where it fails, none. */
+  savePools(rows: readonly PoolRow[]): Promise<void>;
   /** Deletes the pool, its keys and what its governor learned. */
   removePool(name: string): Promise<void>;
   saveKeys(rows: readonly KeyRow[]): Promise<void>;
@@ -212,7 +213,8 @@ export interface Store {
 /**
  * `busy`: another process holds the write lock; trying again soon may do. `failed`: the disk is
  * full, read-only or broken; later may do. `lost`: another server has claimed the database.
- * `owned`, `damaged`, `newer_schema`: told by {@link Store.open} alone.
+ * `owned`, `damaged`, `foreign` (of another program), `newer_schema`: told by {@link Store.open}
+ * alone.
  */
 export type StoreErrorKind =
   | 'busy'
@@ -220,6 +222,7 @@ export type StoreErrorKind =
   | 'lost'
   | 'owned'
   | 'damaged'
+  | 'foreign'
   | 'newer_schema';
 
 export class StoreError extends Error {

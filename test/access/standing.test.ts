@@ -76,6 +76,24 @@ test('a new secret, tolerance or limit lets who waits go on waiting', async () =
   expect([first.status, second.status]).toEqual([200, 200]);
 });
 
+test('a secret that is taken out turns away who waits on it, and nobody else', async () => {
+  const other = `${SECRET} of tomorrow`;
+  const world = await full({ ...OPEN, hmac: { secrets: [SECRET, other] } });
+  const secrets = [other, SECRET, other];
+  const { first, second, release } = await waiting(world, () => {
+    return world.signed({ secret: secrets.shift() ?? other });
+  });
+  const change = (hmac: object | null) => world.admin('PATCH', '/pools/p', { access: { hmac } });
+  await change({ secrets: [other] });
+  await turn();
+  expect([first.status, second.status]).toEqual([401, null]);
+  // Where nobody need sign any more, no secret is wrong.
+  await change(null);
+  await release();
+  await settled(world);
+  expect(second.status).toBe(200);
+});
+
 test('nobody is granted a slot on a key that expired while he waited', async () => {
   const world = await full({});
   const headers = { 'x-nthpool-key': await world.makeKey('p', T0 + 5000) };
@@ -123,17 +141,28 @@ test.each<[string, (world: World) => Promise<unknown>]>([
   expect(world.remaining()).toBe(1);
 });
 
-test('an address that was denied while keys were fetched opens nothing', async () => {
+test.each<[string, object]>([
+  ['an address that was denied', { ip: { deny: ['10.0.0.1'] } }],
+  ['a secret that was taken out', { hmac: { secrets: [`${SECRET} of tomorrow`] } }],
+])('%s while keys were fetched opens nothing', async (_, access) => {
   const signer = await signerOf('k1');
   const keys = new KeyServer(signer);
   let publish = () => {};
   keys.behave = () => new Promise((told) => publish = () => told(keys.publish(signer)));
   const world = await World.open({ fetch: keys.fetch });
-  await world.makePool({ ...OPEN, jwt: { jwksUrl: 'https://issuer.test/jwks' } });
-  const headers = { authorization: `Bearer ${await tokenOf(signer)}` };
-  const answers = ['10.0.0.1', '10.0.0.2'].map((from) => world.status({ headers, from }));
+  const secrets = [SECRET, `${SECRET} of tomorrow`];
+  await world.makePool({
+    ...OPEN,
+    hmac: { secrets },
+    jwt: { jwksUrl: 'https://issuer.test/jwks' },
+  });
+  const authorization = `Bearer ${await tokenOf(signer)}`;
+  const answers = ['10.0.0.1', '10.0.0.2'].map((from, at) => {
+    const headers = { authorization, ...world.signed({ secret: secrets[at] ?? '' }) };
+    return world.status({ headers, from });
+  });
   await turns();
-  await world.admin('PATCH', '/pools/p', { access: { ip: { deny: ['10.0.0.1'] } } });
+  await world.admin('PATCH', '/pools/p', { access });
   publish();
   expect(await Promise.all(answers)).toEqual([401, 200]);
 });

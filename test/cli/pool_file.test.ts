@@ -70,6 +70,13 @@ describe('readPoolFile', () => {
     expect(await read({ pools: [] })).toEqual([]);
   });
 
+  it('takes null as no bound of a forwarded request', async () => {
+    const upstream = { url: 'http://127.0.0.1:1', requestTimeoutMs: null };
+    expect(await read({ pools: [{ name: 'a', upstream }] })).toMatchObject([{
+      spec: { upstream },
+    }]);
+  });
+
   it.each([
     ['no JSON', '{"pools": [', 'pools.json'],
     ['nothing', '', 'pools.json'],

@@ -3,6 +3,7 @@
  */
 import { Command, CommanderError } from 'commander';
 import { afterEach, describe, expect, it } from 'vitest';
+import { Stop } from '../../src/cli/command.ts';
 import { addSettings, serveSettings } from '../../src/cli/settings.ts';
 import { SETTINGS } from '../../src/config.ts';
 
@@ -23,6 +24,7 @@ function read(...words: string[]): Record<string, unknown> | string {
   try {
     return command.parse(words, { from: 'user' }).opts();
   } catch (error) {
+    if (error instanceof Stop) return error.message;
     expect(error).toBeInstanceOf(CommanderError);
     expect(line.trim().split('\n')).toHaveLength(1);
     return line;
@@ -41,7 +43,10 @@ const values: Record<Name, { right: [text: string, value: unknown][]; wrong: str
   },
   db: {
     right: [['file:x.db', 'file:x.db'], ['libsql://h', 'libsql://h'], ['wss://h', 'wss://h']],
-    wrong: ['', 'x.db', '/data/x.db', 'file:', 'postgres://h/d', 'sqlite:x'],
+    wrong: [
+      ...['', 'x.db', '/data/x.db', 'file:', 'postgres://h/d', 'sqlite:x', 'libsql:h'],
+      ...['file://host/x.db', 'libsql://h?authToken=a%0Ab'],
+    ],
   },
   baseDomain: {
     right: [['Example.com', 'Example.com'], ['localhost', 'localhost'], ['a-b.c', 'a-b.c']],

@@ -51,6 +51,14 @@ describe('the console', () => {
     expect(await nthbouncer('pool', 'show', 'acme')).toMatchObject({ code: 5 });
   });
 
+  it('takes no bound for what it is, and shows it', async () => {
+    const url = 'upstream.url=http://127.0.0.1:9';
+    await json('pool', 'create', 'unbound', url);
+    await json('pool', 'set', 'unbound', 'upstream.requestTimeoutMs=null');
+    const { out } = await nthbouncer('pool', 'show', 'unbound');
+    expect(out).toContain('\nupstream.requestTimeoutMs=null\n');
+  });
+
   it('makes a key that works until it is revoked', async () => {
     await json('pool', 'create', 'keys');
     const { out } = await nthbouncer('key', 'create', 'keys', '--name', 'w', '--expires-in', '1d');
@@ -77,6 +85,21 @@ describe('the console', () => {
     expect(await (await next).release()).toBe(true);
     expect(await slot.release()).toBe(false);
     expect(await nthbouncer('kill', 'held', String(held?.['ref']))).toMatchObject({ code: 5 });
+  });
+
+  it('drains a pool: pauses it, and ends when nothing is in use', async () => {
+    const { key } = await server.pool('drained');
+    const slot = await connect({ url: server.origin, pool: 'drained', key }).acquire();
+    const drain = start(['pool', 'drain', 'drained', '--json'], server.env);
+    const paused = async () =>
+      (await server.admin('GET', '/pools/drained/status')).json.paused === true;
+    while (!await paused()) await sleep(50);
+    await sleep(700);
+    expect(drain.process.exitCode).toBe(null);
+    await slot.release();
+    const { code, out } = await drain.finished;
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('"drained": true') });
+    expect(await paused()).toBe(true);
   });
 
   it('follows the access log', async () => {

@@ -142,6 +142,14 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
       stallTimeoutMs: 5_000,
       requestTimeoutMs: 600_000,
     });
+    for (const [text, requestTimeoutMs] of [['', null], ['7000', 7_000], ['', null]] as const) {
+      await show('settings');
+      await upstream.getByLabel('Request timeout (ms)').fill(text);
+      await save('Upstream');
+      expect((await pool()).upstream).toMatchObject({ requestTimeoutMs });
+    }
+    await show('settings');
+    expect(await upstream.getByLabel('Request timeout (ms)').inputValue()).toBe('');
   });
 
   it('have the same as JSON', async () => {

@@ -57,6 +57,35 @@ describe('PATCH /pools/{pool}', () => {
     });
   });
 
+  it('takes null as no bound where it is a value, and keeps it until another comes', async () => {
+    const upstream = async (changes: object) =>
+      (await patch({ upstream: changes })).json['upstream'];
+    const url = 'http://127.0.0.1:9';
+    expect(await upstream({ url })).toMatchObject({ requestTimeoutMs: 600_000 });
+    expect(await upstream({ requestTimeoutMs: null })).toMatchObject({
+      requestTimeoutMs: null,
+      url,
+    });
+    expect((await read())['upstream']).toMatchObject({ requestTimeoutMs: null });
+    expect(await upstream({ stallTimeoutMs: null, connectTimeoutMs: 5 })).toMatchObject({
+      requestTimeoutMs: null,
+      stallTimeoutMs: 60_000,
+      connectTimeoutMs: 5,
+    });
+    expect(await upstream({ requestTimeoutMs: 5000 })).toMatchObject({ requestTimeoutMs: 5000 });
+    await patch({ upstream: null });
+    expect(await upstream({ url, requestTimeoutMs: null })).toMatchObject({
+      requestTimeoutMs: null,
+    });
+    const made = await door.admin('POST', '/pools', {
+      name: 'c',
+      upstream: { url, requestTimeoutMs: null },
+    });
+    expect(made.json['upstream']).toMatchObject({ requestTimeoutMs: null });
+    await patch({ upstream: null });
+    expect((await patch({ upstream: { requestTimeoutMs: null } })).status).toBe(400);
+  });
+
   it.each([
     ['an unknown field', { colour: 'red' }],
     ['an unknown field in a group', { queue: { colour: 'red' } }],

@@ -11,7 +11,6 @@ describe('a form', () => {
       ['confirm', 'not a field'],
       ['a.n:int', '5'],
       ['a.none:int?', ' '],
-      ['a.kept:int-kept', ''],
       ['a.yes:bool', 'true'],
       ['a.text:text', ' x '],
       ['a.nothing:text?', ' '],

@@ -85,11 +85,7 @@ describe('Directory.putAll', () => {
     store.letGo();
     await put;
     expect(directory.list().map((entry) => entry.spec.name)).toEqual(['a', 'b']);
-    const savePool = store.savePool.bind(store);
-    store.savePool = (row) => {
-      store.trouble = row.name === 'c' ? 'failed' : null;
-      return savePool(row);
-    };
+    store.trouble = 'failed';
     await expect(directory.putAll([at('a'), at('c')])).rejects.toThrow('The store is failed.');
     expect(directory.list().map((entry) => entry.spec.name)).toEqual(['a', 'b']);
     expect([...directory.hosts]).toEqual([['x.example', 'a']]);
@@ -98,9 +94,9 @@ describe('Directory.putAll', () => {
   it('stores no host at two pools while hosts change hands, and routes each', async () => {
     const { store, directory } = table();
     await directory.putAll([at('a', 'x.example'), at('b', 'y.example')]);
-    const savePool = store.savePool.bind(store);
-    store.savePool = async (row) => {
-      await savePool(row);
+    const savePools = store.savePools.bind(store);
+    store.savePools = async (rows) => {
+      await savePools(rows);
       const stored = [...store.pools.values()].flatMap(({ settings }) => {
         return PoolSpec.parse(JSON.parse(settings)).upstream?.hosts ?? [];
       });

@@ -33,13 +33,13 @@ async function make(store = new MemoryStore()) {
   const scheduler = new Scheduler(options);
   const settings = PoolSpec.parse({ name: 'p', concurrency: { limit: 1 } });
   const pool = scheduler.turn((nowMs, bouncer) => bouncer.create(nowMs, 'p', { settings }));
-  await store.savePool({
+  await store.savePools([{
     name: 'p',
     settings: '',
     createdAt: NOW_MS,
     pause: null,
     isManaged: false,
-  });
+  }]);
   scheduler.restore(leases);
   return { store, scheduler, pool, repeats: new Repeats(scheduler) };
 }

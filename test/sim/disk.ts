@@ -23,8 +23,8 @@ export class Disk {
     this.fence = Math.max(this.fence, fence);
   }
 
-  savePool(row: PoolRow): void {
-    this.pools.set(row.name, row);
+  savePools(rows: readonly PoolRow[]): void {
+    for (const row of rows) this.pools.set(row.name, row);
   }
 
   saveGovernors(rows: readonly GovernorRow[]): void {

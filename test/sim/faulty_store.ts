@@ -48,8 +48,8 @@ export class FaultyStore extends EmptyStore {
     return this.#write(() => this.#disk.commit(batch));
   }
 
-  override savePool(row: PoolRow): Promise<void> {
-    return this.#write(() => this.#disk.savePool(row));
+  override savePools(rows: readonly PoolRow[]): Promise<void> {
+    return this.#write(() => this.#disk.savePools(rows));
   }
 
   override removePool(name: string): Promise<void> {

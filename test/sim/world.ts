@@ -148,6 +148,7 @@ export class World {
       slots,
       tokens: 0,
       keyId: null,
+      signer: null,
       holder: call.label,
       address: null,
       signal: () => call.caller.signal,

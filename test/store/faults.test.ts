@@ -30,7 +30,7 @@ describe('a crash after a checkpoint', () => {
       const store = await opened(path);
       for (let n = 0; n < 1100; n += 1) await store.commit(begin(`s${n}`));
       const settings = async () => {
-        for (let n = 0; n < writes; n += 1) await store.savePool(pool(`p${n}`));
+        for (let n = 0; n < writes; n += 1) await store.savePools([pool(`p${n}`)]);
       };
       await Promise.all([store.fold(), settings()]);
       expect(await slotIds(libsqlAt(crashCopy(path))), `${writes} writes`).toHaveLength(1100);
@@ -48,7 +48,7 @@ describe('a database file that is moved while it is open', () => {
     const moved = { name: 'StoreError', kind: 'failed' };
     await expect(store.fold()).rejects.toMatchObject(moved);
     await expect(store.commit(begin('never'))).rejects.toMatchObject(moved);
-    await expect(store.savePool(pool('b'))).rejects.toMatchObject(moved);
+    await expect(store.savePools([pool('b')])).rejects.toMatchObject(moved);
     expect(existsSync(path), 'nothing was made in its place').toBe(false);
     writeFileSync(path, 'another file');
     await expect(store.commit(begin('never'))).rejects.toMatchObject(moved);
@@ -112,7 +112,7 @@ describe('while another connection holds the write lock', () => {
           const busy = { name: 'StoreError', kind: 'busy' };
           await expect(store.commit(begin('never'))).rejects.toMatchObject(busy);
           await expect(store.fold()).rejects.toMatchObject(busy);
-          await expect(store.savePool(pool('b'))).rejects.toMatchObject(busy);
+          await expect(store.savePools([pool('b')])).rejects.toMatchObject(busy);
           await expect(store.probe()).rejects.toMatchObject(busy);
         }
         await holder.commit();

@@ -102,7 +102,7 @@ describe('a database that is refused keeps every byte', () => {
     await client.executeMultiple('CREATE TABLE pool (id); INSERT INTO pool VALUES (1);');
     client.close();
     const error = await refusal(path);
-    expect(error).toMatchObject({ kind: 'damaged' });
+    expect(error).toMatchObject({ kind: 'foreign' });
     expect(error.message).toContain('belongs to another program');
   });
 });
@@ -116,7 +116,7 @@ describe('a backup beside a write-ahead log of another time', () => {
     copyFileSync(path, backup);
     const late = await opened(path);
     for (let n = 0; n < 50; n += 1) await late.commit(begin(`late${n}`));
-    await late.savePool(pool('b'));
+    await late.savePools([pool('b')]);
     const left = crashCopy(path);
     copyFileSync(backup, left);
     const error = await refusal(left);

@@ -159,7 +159,7 @@ describe('the claim', () => {
     await expect(old.commit(batch({ leases: [lease('s2')] }))).rejects.toMatchObject(lost);
     await expect(old.fold()).rejects.toMatchObject(lost);
     await expect(old.probe()).rejects.toMatchObject(lost);
-    await expect(old.savePool(pool('b'))).rejects.toMatchObject(lost);
+    await expect(old.savePools([pool('b')])).rejects.toMatchObject(lost);
     await expect(old.saveKeys([key('k1')])).rejects.toMatchObject(lost);
     await expect(old.removePool('a')).rejects.toMatchObject(lost);
     await expect(old.saveValue('x', '1')).rejects.toMatchObject(lost);

@@ -92,7 +92,7 @@ export function libsqlAt(path: string, more: Partial<LibsqlOptions> = {}): Libsq
 export async function opened(path: string): Promise<LibsqlStore> {
   const store = libsqlAt(path);
   await store.open();
-  await store.savePool(pool('a'));
+  await store.savePools([pool('a')]);
   return store;
 }
 

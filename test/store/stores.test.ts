@@ -34,7 +34,7 @@ describe.each(makers)('%s store', (_, make) => {
     const store = start();
     await store.open();
     const full = lease('s2', { slots: 3, keyId: null, holder: 'ci "7" \u0000 ü\u2028', tokens: 9 });
-    await store.savePool(pool('a'));
+    await store.savePools([pool('a')]);
     await store.commit(batch({ leases: [lease('s1'), full], fence: 77 }));
     await store.close();
     const { leases } = await start().open();
@@ -45,7 +45,7 @@ describe.each(makers)('%s store', (_, make) => {
     const start = make();
     let store = start();
     await store.open();
-    await store.savePool(pool('a'));
+    await store.savePools([pool('a')]);
     await store.commit(batch({ leases: [lease('s1'), lease('s2'), lease('s3')] }));
     await store.commit(batch({ ended: ['s1'] }));
     await store.fold();
@@ -59,7 +59,7 @@ describe.each(makers)('%s store', (_, make) => {
     const start = make();
     const store = start();
     await store.open();
-    await store.savePool(pool('a'));
+    await store.savePools([pool('a')]);
     const twice = batch({ leases: [lease('s1')], ended: ['s0'] });
     await store.commit(twice);
     await store.fold();
@@ -73,7 +73,7 @@ describe.each(makers)('%s store', (_, make) => {
     const start = make();
     const store = start();
     await store.open();
-    await store.savePool(pool('a'));
+    await store.savePools([pool('a')]);
     await store.commit(batch({
       leases: [lease('s1', { fence: 900 })],
       entries: [entry('zz', { pool: 'gone' }), entry('10')],
@@ -88,7 +88,7 @@ describe.each(makers)('%s store', (_, make) => {
     const start = make();
     const store = start();
     await store.open();
-    await store.savePool(pool('a'));
+    await store.savePools([pool('a')]);
     await store.commit(batch({ leases: [lease('s1'), lease('s2', { pool: 'b' })] }));
     await store.close();
     expect((await start().open()).leases).toEqual([lease('s1')]);
@@ -98,11 +98,11 @@ describe.each(makers)('%s store', (_, make) => {
     const start = make();
     const store = start();
     await store.open();
-    await store.savePool(pool('a'));
-    await store.savePool(pool('b'));
+    await store.savePools([]);
+    await store.savePools([pool('a'), pool('b')]);
     await store.saveKeys([key('k1'), key('k2', { pool: 'b', expiresAt: T0 + 1 })]);
     const changed = pool('a', { settings: '{}', pause: '{"untilMs":null}', isManaged: true });
-    await store.savePool(changed);
+    await store.savePools([changed]);
     await store.removePool('b');
     await store.close();
     expect(await start().open()).toMatchObject({ pools: [changed], keys: [key('k1')] });
@@ -112,7 +112,7 @@ describe.each(makers)('%s store', (_, make) => {
     const start = make();
     const store = start();
     await store.open();
-    await store.savePool(pool('a'));
+    await store.savePools([pool('a')]);
     await store.saveKeys([key('k1'), key('k2'), key('k3')]);
     await store.saveKeys([key('k1', { name: 'new' })]);
     await store.saveKeys([]);
@@ -240,7 +240,7 @@ describe.each(makers)('%s store', (_, make) => {
   test('the log of a deleted pool stays, and is pruned away', async () => {
     const store = make()();
     await store.open();
-    await store.savePool(pool('a'));
+    await store.savePools([pool('a')]);
     await store.commit(batch({ entries: [entry('1')] }));
     await store.removePool('a');
     expect(await store.loggedPools()).toEqual(['a']);

@@ -23,7 +23,7 @@ export class EmptyStore implements Store {
     return Promise.resolve();
   }
 
-  savePool(..._: unknown[]): Promise<void> {
+  savePools(..._: unknown[]): Promise<void> {
     return Promise.resolve();
   }
 

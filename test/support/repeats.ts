@@ -13,6 +13,7 @@ export function ask(more: { waitMs?: number; keyId?: string; signal?: AbortSigna
     address: null,
     waitMs,
     keyId,
+    signer: null,
     signal: () => signal,
   } as const;
 }

@@ -74,6 +74,7 @@ export class Rig {
       slots: 1,
       tokens: 0,
       keyId: 'key 1',
+      signer: null,
       holder: null,
       address: '127.0.0.1',
       signal: () => caller.signal,

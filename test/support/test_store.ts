@@ -68,10 +68,12 @@ export class TestStore extends EmptyStore {
     });
   }
 
-  override savePool(row: PoolRow): Promise<void> {
+  override savePools(rows: readonly PoolRow[]): Promise<void> {
     return this.#write(() => {
-      this.written.push(`pool ${row.name}`);
-      this.pools.set(row.name, row);
+      for (const row of rows) {
+        this.written.push(`pool ${row.name}`);
+        this.pools.set(row.name, row);
+      }
     });
   }
 

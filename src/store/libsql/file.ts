@@ -57,26 +57,27 @@ export function createFile(path: string): void {
 }
 
 /**
- * Reads the file through and leaves every byte of it as it is.
- * @throws StoreError `damaged`, `newer_schema` or `failed`
+ * Reads the file through and leaves every byte of it as it is. False where it is new: no schema
+ * was ever brought to its end in it.
+ * @throws StoreError `damaged`, `foreign`, `newer_schema` or `failed`
  */
-export async function inspectFile(path: string): Promise<void> {
+export async function inspectFile(path: string): Promise<boolean> {
   const size = sizeOf(path);
   const walSize = sizeOf(`${path}-wal`);
   if (size === 0) {
     if (walSize > 0) throw leftoverError(path);
-    return;
+    return false;
   }
+  if (!isSqlite(path)) throw damagedError(path);
   const header = readHeader(path);
-  if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) throw damagedError(path);
   // Byte 18: 2 where a write-ahead log may be. Copies made by VACUUM INTO have 1.
   if (walSize > 0 && header[18] !== 2) throw leftoverError(path);
   // A crash in the first moments of a new file: SQLite takes those back when it opens the file.
-  if (sizeOf(`${path}-journal`) > 0) return;
+  if (sizeOf(`${path}-journal`) > 0) return false;
   const before = walSize > 0 ? await marksInMainFile(path) : null;
   // Reading a database with a log needs the log's files; without them not one may appear.
   const mode = existsSync(`${path}-wal`) ? 'mode=ro' : 'immutable=1';
-  const marks = await withReader(path, mode, async (client) => {
+  const found = await withReader(path, mode, async (client) => {
     const { rows } = await client.execute('PRAGMA quick_check(1)');
     if (rows[0]?.quick_check !== 'ok') {
       throw walSize > 0 ? leftoverError(path) : damagedError(path);
@@ -86,13 +87,26 @@ export async function inspectFile(path: string): Promise<void> {
       ? (await client.execute(HASHES_SQL)).rows.map((row) => String(row.hash))
       : [];
     missingMigrations({ tables, hashes }, path);
-    return hashes.length === 0 ? null : await readMarks(client);
+    const isNew = hashes.length === 0;
+    return { isNew, marks: isNew ? null : await readMarks(client) };
   });
+  const { isNew, marks } = found;
   // A living owner may checkpoint meanwhile, so the main file is read on either side.
   const after = walSize > 0 ? await marksInMainFile(path) : null;
-  if (before === null || marks === null || after === null) return;
+  if (before === null || marks === null || after === null) return !isNew;
   const isOfItsTime = before.writes <= marks.writes && marks.base <= after.writes;
   if (before.origin !== marks.origin || !isOfItsTime) throw leftoverError(path);
+  return true;
+}
+
+/** Whether the file begins as every database does that something was written to. */
+export function isSqlite(path: string): boolean {
+  return readHeader(path).toString('latin1', 0, MAGIC.length) === MAGIC;
+}
+
+/** Whether a part of the database is in a log beside the file, which alone is not the whole. */
+export function hasLog(path: string): boolean {
+  return sizeOf(`${path}-wal`) > 0 || sizeOf(`${path}-journal`) > 0;
 }
 
 /**

@@ -20,7 +20,7 @@ export interface SchemaFound {
 export const TABLES_SQL = `SELECT name FROM sqlite_master WHERE type = 'table'`;
 export const HASHES_SQL = 'SELECT hash FROM __drizzle_migrations';
 
-/** How many migrations are missing. @throws StoreError `newer_schema` or `damaged` */
+/** How many migrations are missing. @throws StoreError `newer_schema` or `foreign` */
 export function missingMigrations(found: SchemaFound, where: string): number {
   const known = readMigrationFiles({ migrationsFolder }).map(({ hash }) => hash);
   if (found.hashes.some((hash) => !known.includes(hash))) {
@@ -31,7 +31,7 @@ export function missingMigrations(found: SchemaFound, where: string): number {
     );
   }
   if (found.hashes.length === 0 && found.tables.some((name) => !isOwn(name))) {
-    throw new StoreError('damaged', `The database ${where} belongs to another program.`);
+    throw new StoreError('foreign', `The database ${where} belongs to another program.`);
   }
   return known.length - found.hashes.length;
 }

@@ -19,11 +19,14 @@ export function readKeys(connection: Connection): Promise<KeyRow[]> {
   return connection.run(() => connection.drizzle.select().from(key).execute());
 }
 
-export async function savePool(connection: Connection, row: PoolRow): Promise<void> {
-  const { name: _, ...set } = row;
-  const query = connection.drizzle.insert(pool).values(row)
-    .onConflictDoUpdate({ target: pool.name, set });
-  await connection.write([statement(query)]);
+export async function savePools(connection: Connection, rows: readonly PoolRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await connection.write(rows.map((row) => {
+    const { name: _, ...set } = row;
+    const query = connection.drizzle.insert(pool).values(row)
+      .onConflictDoUpdate({ target: pool.name, set });
+    return statement(query);
+  }));
 }
 
 export async function removePool(connection: Connection, name: string): Promise<void> {

@@ -1,0 +1,116 @@
+/** `restore` of what is no backup says what was wanted and what came, and changes nothing. */
+import { createHash } from 'node:crypto';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createClient } from '@libsql/client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { folder, libsqlAt, opened, pool } from '../store/samples.ts';
+import type { LibsqlStore } from '../../src/store/libsql.ts';
+import { start } from './process.ts';
+
+let path = '';
+let open: LibsqlStore | null = null;
+
+beforeEach(() => {
+  path = folder();
+  mkdirSync(join(path, 'data'));
+  for (const name of ['n.db', 'n.db-wal']) file(join('data', name), `${name} was there`);
+});
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+/** Every file of the database's folder, with what is in it. */
+function state(): string[] {
+  return readdirSync(join(path, 'data')).sort().map((name) => {
+    const bytes = readFileSync(join(path, 'data', name));
+    return `${name} ${createHash('sha256').update(bytes).digest('hex')}`;
+  });
+}
+
+function restore(file: string, ...db: string[]) {
+  const [where = join(path, 'data', 'n.db')] = db;
+  return start(['restore', join(path, file), '--db', `file:${where}`]).finished;
+}
+
+async function database(name: string, ...statements: string[]): Promise<string> {
+  const client = createClient({ url: `file:${join(path, name)}` });
+  for (const sql of statements) await client.execute(sql);
+  client.close();
+  return name;
+}
+
+async function sound(name: string): Promise<Buffer> {
+  await (await opened(join(path, name))).close();
+  return readFileSync(join(path, name));
+}
+
+function file(name: string, bytes: string | Uint8Array): string {
+  writeFileSync(join(path, name), bytes);
+  return name;
+}
+
+const CASES: readonly [came: string, make: () => Promise<string> | string][] = [
+  ['empty', () => file('empty', '')],
+  ['no SQLite database', () => file('list', 'a shopping list\n'.repeat(500))],
+  ['no SQLite database', () => file('short', 'x')],
+  ['no plain file', () => {
+    mkdirSync(join(path, 'folder'));
+    return 'folder';
+  }],
+  ['a database without any data', () => database('new', 'PRAGMA user_version = 1')],
+  ['a database of another program', () => database('theirs', 'CREATE TABLE t (a)')],
+  ['a damaged database', async () => file('cut', (await sound('a.db')).subarray(0, 50_000))],
+  ['a damaged database', async () => {
+    const bytes = await sound('b.db');
+    bytes.fill(0x55, 4_096, 20_000);
+    return file('bad', bytes);
+  }],
+  ['a database of which a part is in the log beside it', async () => {
+    open = await opened(join(path, 'live.db'));
+    return 'live.db';
+  }],
+];
+
+describe('restore', () => {
+  it.each(CASES)('of what is %s is refused, and changes nothing', async (came, make) => {
+    const name = await make();
+    const before = state();
+    expect(await restore(name)).toMatchObject({
+      code: 4,
+      out: '',
+      err:
+        `nthbouncer: ${join(path, name)} cannot be restored: a copy that \`nthbouncer backup\` ` +
+        `made is wanted, and it is ${came}\n`,
+    });
+    expect(state()).toEqual(before);
+    expect((await restore(name, join(path, 'fresh', 'n.db'))).code).toBe(4);
+    expect(readdirSync(path)).not.toContain('fresh');
+  });
+
+  it('of a file that is not there names it, and changes nothing', async () => {
+    const before = state();
+    const { code, err } = await restore('nowhere');
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: `nthbouncer: there is no file ${join(path, 'nowhere')}\n`,
+    });
+    expect(state()).toEqual(before);
+  });
+
+  it('of a copy of a stopped database is done, and keeps the one that was there', async () => {
+    const other = await opened(join(path, 'other.db'));
+    await other.savePools([pool('b')]);
+    await other.close();
+    cpSync(join(path, 'other.db'), join(path, 'copy'));
+    expect(await restore('copy')).toMatchObject({ code: 0, err: '' });
+    const store = libsqlAt(join(path, 'data', 'n.db'));
+    expect((await store.open()).pools.map(({ name }) => name)).toEqual(['a', 'b']);
+    await store.close();
+    for (const suffix of ['', '-wal']) {
+      const kept = join(path, 'data', `n.db.before-restore-1${suffix}`);
+      expect(readFileSync(kept, 'utf8')).toBe(`n.db${suffix} was there`);
+    }
+  });
+}, 30_000);
