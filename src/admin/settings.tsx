@@ -7,7 +7,7 @@ import { Action } from './layout.tsx';
 import type { PoolPage } from './pool.tsx';
 import { PoolLayout } from './pool.tsx';
 import type { Json } from './shapes.ts';
-import { AsJson, JsonForm } from './as_json.tsx';
+import { AsJson, JsonPage } from './as_json.tsx';
 import { UpstreamForm } from './upstream.tsx';
 
 const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
@@ -118,14 +118,8 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
 export function SettingsPage(
   { frame, spec, isJson }: { frame: PoolPage; spec: Json; isJson: boolean },
 ) {
+  if (isJson) return <JsonPage frame={frame} spec={spec} name='upstream' />;
   const act = `/admin/pools/${frame.view.name}/act`;
-  if (isJson) {
-    return (
-      <PoolLayout {...frame}>
-        <JsonForm act={`${act}/change`} name='upstream' value={spec['upstream']} />
-      </PoolLayout>
-    );
-  }
   return (
     <PoolLayout {...frame}>
       <p>A change applies at once; nothing restarts, and nobody who holds a slot loses it.</p>
