@@ -10,14 +10,9 @@ import tls from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from './certificate.ts';
 import { endAll, freshFolder, sleep, start } from './process.ts';
-import { Server, startServer } from './server.ts';
+import { startServer } from './server.ts';
 
 afterEach(endAll);
-
-/** The lines that a failed start printed, without those of the log. */
-function linesOf(server: Server): string[] {
-  return server.output.trim().split('\n').filter((line) => line !== '');
-}
 
 describe('TLS', () => {
   it('of an issuer that is not trusted is told, and taken with DENO_CERT', async () => {
@@ -72,7 +67,7 @@ describe('TLS', () => {
     expect(await subject()).toBe('second.test');
     const fresh = await startServer({ flags });
     expect((await fresh.exited).code).toBe(2);
-    expect(linesOf(fresh)).toHaveLength(1);
+    expect(fresh.lines).toHaveLength(1);
     expect(() => readFileSync(fresh.database)).toThrow();
   });
 
