@@ -1,6 +1,7 @@
 /**
  * JSON merge patch (RFC 7396): null takes a member out, objects merge, all else replaces.
  */
+import { isObject } from './json.ts';
 
 /** Deeper than anything that is patched here; what lies deeper replaces, and the schema sees it. */
 const DEPTH_MAX = 32;
@@ -24,8 +25,4 @@ function define(object: Record<string, unknown>, name: string, value: unknown): 
     configurable: true,
     writable: true,
   });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -16,6 +16,7 @@ export interface HeaderSource {
 export type SignedBody =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'too_large' }
+  /** Large bodies hold all that they may together; later it may be read. */
   | { readonly kind: 'crowded' }
   | { readonly kind: 'bad'; readonly reason: string };
 

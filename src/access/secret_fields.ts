@@ -3,6 +3,7 @@
  * answers, kept where a change leaves them out, and replaced one by one. A new secret field is one
  * line here.
  */
+import { isObject } from '../json.ts';
 
 interface SecretField {
   /** The steps to the object, or the list of objects, that holds the secret. */
@@ -89,8 +90,4 @@ function mapAt(
   if (name === undefined) return change(value);
   if (!isObject(value) || !Object.hasOwn(value, name)) return value;
   return { ...value, [name]: mapAt(value[name], rest, change) };
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

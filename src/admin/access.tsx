@@ -3,7 +3,7 @@
  * what a change will do. Secrets go in and never come out.
  */
 import { CEILINGS } from '../ceilings.ts';
-import { AsJson, JsonForm } from './as_json.tsx';
+import { AsJson, JsonPage } from './as_json.tsx';
 import { claimsText } from './claims.ts';
 import type { Field } from './fields.tsx';
 import { Fields, OnOff } from './fields.tsx';
@@ -235,14 +235,8 @@ export function AccessPage(
     isJson: boolean;
   },
 ) {
+  if (isJson) return <JsonPage frame={frame} spec={spec} name='access' />;
   const act = `/admin/pools/${frame.view.name}/act`;
-  if (isJson) {
-    return (
-      <PoolLayout {...frame}>
-        <JsonForm act={`${act}/change`} name='access' value={spec['access']} />
-      </PoolLayout>
-    );
-  }
   return (
     <PoolLayout {...frame}>
       <Keys keys={keys} act={act} isOpen={frame.view.openTo !== null} />

@@ -2,8 +2,21 @@
  * The rules of a pool as JSON, on a view of its own: so it is never older than the forms.
  */
 import { Action } from './layout.tsx';
+import { PoolLayout, type PoolPage } from './pool.tsx';
+import type { Json } from './shapes.ts';
 
-export function JsonForm({ act, name, value }: { act: string; name: string; value: unknown }) {
+export function JsonPage(
+  { frame, spec, name }: { frame: PoolPage; spec: Json; name: 'access' | 'upstream' },
+) {
+  const act = `/admin/pools/${frame.view.name}/act/change`;
+  return (
+    <PoolLayout {...frame}>
+      <JsonForm act={act} name={name} value={spec[name]} />
+    </PoolLayout>
+  );
+}
+
+function JsonForm({ act, name, value }: { act: string; name: string; value: unknown }) {
   return (
     <section aria-label='As JSON' class='card'>
       <h2>{name === 'access' ? 'Who may call, as JSON' : 'Where calls are forwarded, as JSON'}</h2>

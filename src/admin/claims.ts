@@ -2,6 +2,7 @@
  * The claims that a token must have, as lines of text and back: a name, or `name = value` where the
  * value is JSON, or text where it is no JSON. What is read back is what was shown.
  */
+import { jsonOrText } from '../json.ts';
 type Value = string | number | boolean | readonly (string | number | boolean)[];
 
 export function claimsText(claims: unknown): string {
@@ -21,7 +22,7 @@ export function claimsOf(text: string): readonly string[] | Readonly<Record<stri
     throw new SyntaxError(`the claim ${lacking.name} has no value, and others have one`);
   }
   const claims: Record<string, unknown> = Object.create(null);
-  for (const { name, value } of rows) claims[name] = jsonOr(value ?? '');
+  for (const { name, value } of rows) claims[name] = jsonOrText(value ?? '');
   return claims;
 }
 
@@ -40,14 +41,7 @@ function nameText(name: string): string {
 }
 
 function valueText(value: Value): string {
-  const isPlain = typeof value === 'string' && /^\S(.*\S)?$/.test(value) && jsonOr(value) === value;
+  const isPlain = typeof value === 'string' && /^\S(.*\S)?$/.test(value) &&
+    jsonOrText(value) === value;
   return isPlain ? value : JSON.stringify(value);
-}
-
-function jsonOr(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -7,7 +7,7 @@ import { Action } from './layout.tsx';
 import type { PoolPage } from './pool.tsx';
 import { PoolLayout } from './pool.tsx';
 import type { Json } from './shapes.ts';
-import { AsJson, JsonForm } from './as_json.tsx';
+import { AsJson, JsonPage } from './as_json.tsx';
 import { UpstreamForm } from './upstream.tsx';
 
 /** What a change will do. */
@@ -150,14 +150,8 @@ export function SettingsPage(
     isJson: boolean;
   },
 ) {
+  if (isJson) return <JsonPage frame={frame} spec={spec} name='upstream' />;
   const act = `/admin/pools/${frame.view.name}/act`;
-  if (isJson) {
-    return (
-      <PoolLayout {...frame}>
-        <JsonForm act={`${act}/change`} name='upstream' value={spec['upstream']} />
-      </PoolLayout>
-    );
-  }
   return (
     <PoolLayout {...frame}>
       <p>

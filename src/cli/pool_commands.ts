@@ -14,6 +14,7 @@ import { durationMs } from './duration.ts';
 import { fieldOf, instantOf, numberOf, rowsOf, spanOf, textOf } from './fields.ts';
 import { serverNowMs } from './server_time.ts';
 import { settingsOf } from './settings_words.ts';
+import { isObject } from '../json.ts';
 
 export const poolCommand: Command = {
   add: (program) => {
@@ -85,9 +86,8 @@ async function show(name: string, { json }: Shown): Promise<void> {
 /** The settings as `pool set` takes them. */
 function leavesOf(row: Row, before = ''): [string, unknown][] {
   return Object.entries(row).flatMap(([name, value]) => {
-    const isRow = typeof value === 'object' && value !== null && !Array.isArray(value);
-    const isFull = isRow && Object.keys(value).length > 0;
-    return isFull ? leavesOf(value as Row, `${before}${name}.`) : [[`${before}${name}`, value]];
+    const isFull = isObject(value) && Object.keys(value).length > 0;
+    return isFull ? leavesOf(value, `${before}${name}.`) : [[`${before}${name}`, value]];
   });
 }
 

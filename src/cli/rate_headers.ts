@@ -6,6 +6,7 @@
 import type { RateReading } from '../core/outcome.ts';
 import type { Hints } from '../upstream/dialect.ts';
 import { type HeaderSource, readRates } from '../upstream/reader.ts';
+import { isObject } from '../json.ts';
 
 /**
  * Reads lines of `{"now": epochMs, "headers": {...}, "status"?, "body"?, "hint"?}`. The status is
@@ -42,8 +43,4 @@ const INSTANT_MS_MAX = 8.64e15;
 function readHints(hint: unknown): Hints | undefined {
   const resetUnit = isObject(hint) ? hint['resetUnit'] : undefined;
   return resetUnit === 's' || resetUnit === 'ms' ? { resetUnit } : undefined;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@
  * value is JSON where it reads as JSON, else text.
  */
 import { EXIT, Stop } from './command.ts';
+import { jsonOrText } from '../json.ts';
 
 /** The words as one object of changes. @throws Stop */
 export function settingsOf(words: readonly string[]): Record<string, unknown> {
@@ -14,7 +15,7 @@ export function settingsOf(words: readonly string[]): Record<string, unknown> {
     if (!isPath) {
       throw new Stop(EXIT.usage, `${word}: a setting is wanted, as in concurrency.limit=8`);
     }
-    put(settings, names, valueOf(word.slice(at + 1)));
+    put(settings, names, jsonOrText(word.slice(at + 1)));
   }
   return settings;
 }
@@ -29,12 +30,4 @@ function put(settings: Record<string, unknown>, names: readonly string[], value:
   const below = typeof known === 'object' && known !== null ? known : {};
   settings[name] = below;
   put(below as Record<string, unknown>, rest, value);
-}
-
-function valueOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

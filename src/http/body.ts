@@ -2,6 +2,7 @@
  * Reading request bodies within their ceilings: a size, declared or streamed, and a time. What is
  * wrong with a body is a value, so that each door answers it in its own way.
  */
+import type { SignedBody } from '../access/policy.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Deadlines } from '../scheduler/deadlines.ts';
 
@@ -12,12 +13,8 @@ export type Body =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'bad'; readonly reason: string };
 
-export type Bytes =
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  | { readonly kind: 'too_large' }
-  /** Large bodies hold all that they may together; later it may be read. */
-  | { readonly kind: 'crowded' }
-  | { readonly kind: 'bad'; readonly reason: string };
+/** The same as a policy is handed that judges a body. */
+export type Bytes = SignedBody;
 
 const EMPTY: Body = { kind: 'empty' };
 const TOO_LARGE = { kind: 'too_large' } as const;

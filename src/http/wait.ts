@@ -2,6 +2,8 @@
  * How long an acquire may wait: the body's `waitMs`, else the header that asks for a wait, unless a
  * header forbids waiting.
  */
+import type { HeaderSource } from '../access/policy.ts';
+
 const WAIT_HEADER = 'x-nthpool-queue-timeout-ms';
 const NO_QUEUE_HEADER = 'x-nthpool-no-queue';
 const WHOLE = /^\d+$/;
@@ -9,10 +11,6 @@ const WHOLE = /^\d+$/;
 export type Wait =
   | { readonly kind: 'wait'; readonly waitMs: number }
   | { readonly kind: 'bad'; readonly reason: string };
-
-interface HeaderSource {
-  get(name: string): string | null;
-}
 
 /** @param fallbackMs the wait where nothing asks for one: 0 for locks. */
 export function waitOf(headers: HeaderSource, bodyMs: number | undefined, fallbackMs = 0): Wait {

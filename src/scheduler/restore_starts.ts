@@ -4,10 +4,10 @@
  * time: a window counts full.
  */
 import type { PastStart } from '../core/governor/governor.ts';
+import { WINDOW_MS } from '../core/governor/rolling_window.ts';
 import type { Store } from '../store/store.ts';
 import type { Directory } from './directory.ts';
 
-const MINUTE_MS = 60_000;
 const PAGE = 1000;
 /** Beyond so many starts the window counts as full: reading on would only hold up the start. */
 const STARTS_MAX = 200_000;
@@ -34,7 +34,7 @@ async function startsOf(store: Store, pool: string, nowMs: number): Promise<Past
       pool,
       limit: PAGE,
       outcome: 'granted',
-      since: nowMs - MINUTE_MS,
+      since: nowMs - WINDOW_MS,
       ...(cursor === undefined ? {} : { cursor }),
     });
     starts.push(...page.entries.map(({ at, tokens = 0 }) => ({ atMs: at, tokens })));

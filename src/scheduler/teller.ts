@@ -4,24 +4,18 @@
  * somebody.
  */
 import { epochMsOf, pause } from './clock.ts';
-import type { Gauge } from '../core/ask.ts';
 import type { Lease } from '../core/lease.ts';
 import { isHeld } from '../core/lease.ts';
 import type { Pool } from '../core/pool.ts';
 import type { AccessLog } from './access_log.ts';
 import type { Clock } from './clock.ts';
 import type { Journal } from './journal.ts';
-import type { Refused, Verdict } from './verdict.ts';
+import type { Granted, Refused, Verdict } from './verdict.ts';
 import { entryOf } from './verdict.ts';
 import type { Attempt } from './waiters.ts';
 
 /** A lease that the core has granted and nobody was told of yet. */
-export interface Grant {
-  readonly lease: Lease;
-  readonly gauge: Gauge;
-  readonly queuedMs: number;
-  readonly hasWaited: boolean;
-}
+export type Grant = Omit<Granted, 'kind'>;
 
 export interface TellerParts {
   readonly clock: Clock;

@@ -3,18 +3,13 @@
  * else the one of which the smallest share is left. It must only ever pick among windows that have
  * a place at the top of a reading.
  */
+import type { RateWindow } from '../core/outcome.ts';
 import type { Mark } from './dialect.ts';
 
 /** One window with its meaning settled. */
-export interface Window {
+export interface Window extends Omit<RateWindow, 'name' | 'unit'> {
   readonly family: string;
   readonly mark: Mark;
-  readonly limit?: number;
-  readonly remaining?: number;
-  readonly used?: number;
-  readonly usedPercent?: number;
-  readonly resetMs?: number;
-  readonly windowMs?: number;
   /** Whether it is told in the reading's `windows`, where those are told. */
   readonly isListed: boolean;
   /** What another family says of this same window, for what this one leaves out. */

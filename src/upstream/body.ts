@@ -5,6 +5,7 @@
  */
 import type { Finding } from './dialect.ts';
 import { boundedWait, readDuration, readReset } from './reset.ts';
+import { isObject } from '../json.ts';
 
 export interface BodyHints {
   readonly findings: readonly Finding[];
@@ -82,9 +83,7 @@ function rootOf(body: unknown): JsonObject | undefined {
 }
 
 function objectOf(value: unknown): JsonObject | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? value as JsonObject
-    : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 function listOf(value: unknown): readonly unknown[] {

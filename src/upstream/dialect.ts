@@ -4,7 +4,7 @@
  * rows. A row must never read a header itself, unless its value has a form of its own, and then by
  * a pure function of that value.
  */
-import type { RateReading, RateUnit } from '../core/outcome.ts';
+import type { RateReading, RateUnit, RateWindow } from '../core/outcome.ts';
 import type { TimeUnit } from './reset.ts';
 
 /** Which field of a window, or of the answer as a whole, a header fills. */
@@ -45,13 +45,8 @@ export interface Mark {
 }
 
 /** What a value with a form of its own says of one window; durations are whole ms. */
-export interface Finding {
+export interface Finding extends Omit<RateWindow, 'name' | 'unit' | 'windowMs'> {
   readonly mark: Mark;
-  readonly limit?: number;
-  readonly remaining?: number;
-  readonly used?: number;
-  readonly usedPercent?: number;
-  readonly resetMs?: number;
   readonly retryAfterMs?: number;
 }
 

@@ -9,10 +9,10 @@
 /** What a bare number means where its name or a hint says it; `auto` goes by magnitude. */
 export type TimeUnit = 'auto' | 'ms' | 'min';
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
 
 /** A wait beyond this is a misread unit or a lie; it is dropped. */
 export const RESET_MS_MAX = 400 * DAY_MS;

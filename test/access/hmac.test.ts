@@ -1,11 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Nonces } from '../../src/access/nonces.ts';
 import { signedText } from '../../src/access/signed_text.ts';
-import { MemoryStore } from '../../src/store/memory.ts';
-import type { Store } from '../../src/store/store.ts';
-import { folder, libsqlAt } from '../store/samples.ts';
+import { MAKERS } from '../store/samples.ts';
 import { LoopClock } from '../support/manual_clock.ts';
 import { T0 } from '../support/pools.ts';
 import { SECRET, World } from './support.ts';
@@ -203,18 +200,7 @@ describe('Nonces', () => {
   });
 });
 
-const stores: [string, () => () => Store][] = [
-  ['memory', () => {
-    const store = new MemoryStore();
-    return () => store;
-  }],
-  ['libsql', () => {
-    const path = join(folder(), 'a.db');
-    return () => libsqlAt(path);
-  }],
-];
-
-describe.each(stores)('after a restart on %s', (_, make) => {
+describe.each(MAKERS)('after a restart on %s', (_, make) => {
   test('a nonce is still taken, before and after a fold, until its time is over', async () => {
     const start = make();
     const clock = new LoopClock();

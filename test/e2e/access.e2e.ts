@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { signedHeaders } from '../../src/access/signed_text.ts';
 import { canary } from './canary.ts';
 import { endAll, freshFolder, type Running, start } from './process.ts';
-import { ADMIN_TOKEN as ADMIN } from './server.ts';
+import { ADMIN_TOKEN as ADMIN, until } from './server.ts';
 import { rawToken } from '../access/tokens.ts';
 
 const MASTER = canary('master-key');
@@ -20,6 +20,11 @@ function serve(path: string, env: Record<string, string> = {}): Running {
 }
 
 const run = (words: readonly string[], env?: Record<string, string>) => start(words, env).finished;
+
+/** What is printed about the time of the start may come after the line that it listens. */
+function printed(running: Running, text: string): Promise<void> {
+  return until(text, () => Promise.resolve(new RegExp(`${text}.*\n`).test(running.output)));
+}
 
 class Api {
   readonly origin: string;
@@ -189,6 +194,7 @@ test('a pool without a key on a listener beyond loopback is warned about', async
   const words = ['serve', '--port', '0', '--host', '0.0.0.0', '--db', `file:${path}/n.db`];
   const second = start(words, ENV);
   await second.listening();
+  await printed(second, 'wants no key');
   expect(second.output).toContain('pool "open" wants no key: anybody who reaches');
   expect(second.output).not.toContain('pool "default" wants no key');
 }, TIMEOUT);
@@ -197,6 +203,7 @@ test('no secret is found in database, log or answers; no slotId in the log', asy
   const path = freshFolder();
   const server = serve(path, { NTHBOUNCER_MASTER_KEY: MASTER });
   const api = new Api(await server.listening());
+  await printed(server, 'try it: ');
   const firstStart = server.output;
   const firstKey = firstStart.match(/nb_live_\w+/)?.[0] ?? '';
   const access = { hmac: { secrets: [HMAC] }, jwt: { secret: JWT, header: 'x-token' } };

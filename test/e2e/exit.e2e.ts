@@ -12,11 +12,6 @@ import { Server, startServer } from './server.ts';
 
 afterEach(endAll);
 
-/** The lines that a failed start printed, without those of the log. */
-function linesOf(server: Server): string[] {
-  return server.output.trim().split('\n').filter((line) => line !== '');
-}
-
 const digest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
 describe('a start that cannot be', () => {
@@ -31,7 +26,7 @@ describe('a start that cannot be', () => {
   ])('for %s exits 2 with one line that names it', async (_, flags, env, name) => {
     const server = await startServer({ flags, env });
     expect(await server.exited).toEqual({ code: 2, signal: null });
-    expect(linesOf(server)).toHaveLength(1);
+    expect(server.lines).toHaveLength(1);
     expect(server.output).toContain(name);
   });
 
@@ -41,7 +36,7 @@ describe('a start that cannot be', () => {
     writeFileSync(path, '{"pools": [{"name": "a", "concurrency": {"limit": 0}}]}');
     const again = await startServer({ folder: server.folder, flags: ['--config', path] });
     expect((await again.exited).code).toBe(2);
-    expect(linesOf(again)).toHaveLength(1);
+    expect(again.lines).toHaveLength(1);
     expect(again.output).toContain('concurrency.limit');
     expect(() => readFileSync(again.database)).toThrow();
   });
@@ -65,7 +60,7 @@ describe('a start that cannot be', () => {
     const pool = await first.pool('twice');
     const second = await startServer({ folder: first.folder });
     expect((await second.exited).code).toBe(3);
-    expect(linesOf(second)).toHaveLength(1);
+    expect(second.lines).toHaveLength(1);
     expect((await pool.acquire()).status).toBe(200);
   });
 
@@ -79,7 +74,7 @@ describe('a start that cannot be', () => {
     const before = digest(server.database);
     await server.start();
     expect((await server.exited).code).toBe(4);
-    expect(linesOf(server)).toHaveLength(1);
+    expect(server.lines).toHaveLength(1);
     expect(digest(server.database)).toBe(before);
   });
 

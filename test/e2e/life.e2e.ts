@@ -28,7 +28,7 @@ describe('a first start', () => {
   it('prints a call that works, and the path of the token, and never again', async () => {
     const server = await startServer({ env: NO_TOKEN });
     await hasTold(server);
-    const lines = server.output.trim().split('\n');
+    const lines = server.lines;
     expect(lines[0]).toBe(`admin token written to ${join(server.folder, 'admin-token')}`);
     expect(lines[1]).toBe(`nthbouncer listening on ${server.origin}`);
     const call = lines.at(-1)?.match(/curl -X POST (\S+) -H "X-Nthpool-Key: (\S+)"/);
@@ -187,7 +187,7 @@ describe('a database', () => {
     const before = digest(server.database);
     await server.start();
     expect((await server.exited).code).toBe(4);
-    expect(server.output.trim().split('\n')).toHaveLength(1);
+    expect(server.lines).toHaveLength(1);
     expect(server.output).toContain('newer version');
     expect(digest(server.database)).toBe(before);
   });

@@ -64,7 +64,7 @@ describe('a secret of the configuration file', () => {
     fileOf(path, secret);
     const server = await serve(path);
     expect((await server.exited).code).toBe(2);
-    expect(server.output.trim().split('\n')).toHaveLength(1);
+    expect(server.lines).toHaveLength(1);
     expect(server.output).toContain('access.hmac.secrets.0');
     expect(server.output).not.toContain(SECRET);
     expect(readdirSync(path)).toEqual(['pools.json']);

@@ -54,6 +54,10 @@ export class Server {
     return this.#running?.output ?? '';
   }
 
+  get lines(): string[] {
+    return this.output.split('\n').filter((line) => line !== '');
+  }
+
   /** How the last process ended, once all that it printed is here. */
   get exited(): Promise<Exit> {
     const none = Promise.resolve({ code: null, signal: null });

@@ -1,5 +1,4 @@
 /** Certificates of the server: one that nobody trusts, a new one at SIGHUP, answers under way. */
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -9,28 +8,17 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import tls from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
-import { endAll, sleep, start } from './process.ts';
-import { Server, startServer } from './server.ts';
+import { makeCertificate } from './certificate.ts';
+import { endAll, freshFolder, sleep, start } from './process.ts';
+import { startServer } from './server.ts';
 
 afterEach(endAll);
 
-/** The lines that a failed start printed, without those of the log. */
-function linesOf(server: Server): string[] {
-  return server.output.trim().split('\n').filter((line) => line !== '');
-}
-
 describe('TLS', () => {
   it('of an issuer that is not trusted is told, and taken with DENO_CERT', async () => {
-    const home = new Server();
-    const cert = join(home.folder, 'cert.pem');
-    const key = join(home.folder, 'key.pem');
-    execFileSync('openssl', [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-      ...['-keyout', key, '-out', cert, '-days', '2', '-subj', '/CN=localhost'],
-      ...['-addext', 'subjectAltName=IP:127.0.0.1', '-addext', 'basicConstraints=CA:FALSE'],
-    ], { stdio: 'ignore' });
-    const flags = ['--tls-cert', cert, '--tls-key', key];
-    const { origin, env } = await startServer({ folder: home.folder, flags });
+    const folder = freshFolder();
+    const { cert, flags } = makeCertificate(folder, 'IP:127.0.0.1');
+    const { origin, env } = await startServer({ folder, flags });
     const why = 'its certificate is of an issuer that is not trusted here; DENO_CERT';
     expect(await start(['pool', 'list'], env).finished).toMatchObject({
       code: 6,
@@ -46,18 +34,12 @@ describe('TLS', () => {
 
   /** A server with a certificate of its own, and how to make it another one. */
   async function secured(...pools: object[]) {
-    const { folder } = new Server();
-    const cert = join(folder, 'cert.pem');
-    const key = join(folder, 'key.pem');
-    const make = (name: string) =>
-      execFileSync('openssl', [
-        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-        ...['-keyout', key, '-out', cert, '-days', '2', '-subj', `/CN=${name}`],
-      ], { stdio: 'ignore' });
-    make('first.test');
+    const folder = freshFolder();
+    const make = (name: string) => makeCertificate(folder, 'DNS:localhost', name);
+    const { key, flags: tls } = make('first.test');
     const config = join(folder, 'pools.json');
     writeFileSync(config, JSON.stringify({ pools }));
-    const flags = ['--tls-cert', cert, '--tls-key', key, '--config', config];
+    const flags = [...tls, '--config', config];
     const server = await startServer({ folder, flags });
     const port = Number(new URL(server.origin).port);
     return { server, make, key, flags, to: { host: '127.0.0.1', port, rejectUnauthorized: false } };
@@ -85,7 +67,7 @@ describe('TLS', () => {
     expect(await subject()).toBe('second.test');
     const fresh = await startServer({ flags });
     expect((await fresh.exited).code).toBe(2);
-    expect(linesOf(fresh)).toHaveLength(1);
+    expect(fresh.lines).toHaveLength(1);
     expect(() => readFileSync(fresh.database)).toThrow();
   });
 

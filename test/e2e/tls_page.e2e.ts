@@ -1,9 +1,8 @@
 /** The admin page of a server with TLS of its own: what its cookie says. */
-import { execFileSync } from 'node:child_process';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { makeCertificate } from './certificate.ts';
 import { freshFolder } from './process.ts';
 import { ADMIN_TOKEN, startServer } from './server.ts';
 
@@ -18,13 +17,8 @@ function send(url: string, method: string, headers: Record<string, string>, body
 
 test('under TLS the session cookie is __Host-, Secure, and the only one that counts', async () => {
   const folder = freshFolder();
-  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const out = ['-keyout', key, '-out', cert, '-days', '2', '-nodes'];
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...out, ...names], {
-    stdio: 'ignore',
-  });
-  const { origin } = await startServer({ folder, flags: ['--tls-cert', cert, '--tls-key', key] });
+  const { flags } = makeCertificate(folder);
+  const { origin } = await startServer({ folder, flags });
   expect(origin).toMatch(/^https:/);
   const form = { origin, 'content-type': 'application/x-www-form-urlencoded' };
   const signedIn = await send(`${origin}/admin/sign-in`, 'POST', form, `token=${ADMIN_TOKEN}`);

@@ -17,11 +17,17 @@ import { join } from 'node:path';
 import { type Client, createClient } from '@libsql/client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { LibsqlStore } from '../../src/store/libsql.ts';
-import { batch, crashCopy, entry, folder, lease, libsqlAt, opened, pool } from './samples.ts';
-
-const begin = (slotId: string) => batch({ leases: [lease(slotId)], entries: [entry(slotId)] });
-const slotIds = async (store: LibsqlStore) =>
-  (await store.open()).leases.map(({ slotId }) => slotId).sort();
+import {
+  batch,
+  begin,
+  crashCopy,
+  entry,
+  folder,
+  libsqlAt,
+  opened,
+  pool,
+  slotIds,
+} from './samples.ts';
 
 describe('a crash after a checkpoint', () => {
   test('is recovered from whatever else was written beside it', async () => {

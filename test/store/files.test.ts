@@ -12,12 +12,7 @@ import {
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
 import { describe, expect, test } from 'vitest';
-import type { LibsqlStore } from '../../src/store/libsql.ts';
-import { batch, crashCopy, entry, folder, lease, libsqlAt, opened, pool } from './samples.ts';
-
-const begin = (slotId: string) => batch({ leases: [lease(slotId)], entries: [entry(slotId)] });
-const slotIds = async (store: LibsqlStore) =>
-  (await store.open()).leases.map(({ slotId }) => slotId).sort();
+import { begin, crashCopy, folder, libsqlAt, opened, pool, slotIds } from './samples.ts';
 
 /** All files of the database but the shared-memory index, which SQLite makes anew. */
 function bytesAt(path: string): Record<string, string> {

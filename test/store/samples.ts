@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { afterEach } from 'vitest';
 import type { LogEntry } from '../../src/store/entry.ts';
 import { type LibsqlOptions, LibsqlStore } from '../../src/store/libsql.ts';
-import type { Batch, KeyRow, LeaseRow, PoolRow } from '../../src/store/store.ts';
+import { MemoryStore } from '../../src/store/memory.ts';
+import type { Batch, KeyRow, LeaseRow, PoolRow, Store } from '../../src/store/store.ts';
 
 export const T0 = 1_800_000_000_000;
 
@@ -70,6 +71,16 @@ export function batch(more: Partial<Batch> = {}): Batch {
   return { leases: [], ended: [], entries: [], fence: 0, ...more };
 }
 
+/** What a flush writes of one grant. */
+export function begin(slotId: string): Batch {
+  return batch({ leases: [lease(slotId)], entries: [entry(slotId)] });
+}
+
+/** Opens the store; the leases that it knows. */
+export async function slotIds(store: Store): Promise<string[]> {
+  return (await store.open()).leases.map(({ slotId }) => slotId).sort();
+}
+
 const folders: string[] = [];
 
 afterEach(() => {
@@ -87,6 +98,18 @@ export function folder(): string {
 export function libsqlAt(path: string, more: Partial<LibsqlOptions> = {}): LibsqlStore {
   return unlockedAt(path, { lock: () => Promise.resolve(true), ...more });
 }
+
+/** How to make a database, as a function that gives a store on it as after a restart. */
+export const MAKERS: readonly [name: string, make: () => () => Store][] = [
+  ['memory', () => {
+    const store = new MemoryStore();
+    return () => store;
+  }],
+  ['libsql file', () => {
+    const path = join(folder(), 'a.db');
+    return () => libsqlAt(path);
+  }],
+];
 
 /** An open store with the pool `a`. */
 export async function opened(path: string): Promise<LibsqlStore> {

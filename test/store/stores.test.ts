@@ -1,25 +1,12 @@
 /** The contract of stores, run over the table of all of them. */
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MemoryStore } from '../../src/store/memory.ts';
 import { CHANGES_KEPT } from '../../src/store/store.ts';
-import type { LogPage, Store } from '../../src/store/store.ts';
+import type { LogPage } from '../../src/store/store.ts';
 import { storeFor } from '../../src/store/stores.ts';
-import { batch, entry, folder, key, lease, libsqlAt, pool, T0 } from './samples.ts';
+import { batch, entry, key, lease, MAKERS, pool, T0 } from './samples.ts';
 
-/** How to make a database, as a function that gives a store on it as after a restart. */
-const makers: [string, () => () => Store][] = [
-  ['memory', () => {
-    const store = new MemoryStore();
-    return () => store;
-  }],
-  ['libsql file', () => {
-    const path = join(folder(), 'a.db');
-    return () => libsqlAt(path);
-  }],
-];
-
-describe.each(makers)('%s store', (_, make) => {
+describe.each(MAKERS)('%s store', (_, make) => {
   test('a new database is empty, and says that it is new only once', async () => {
     const start = make();
     const store = start();

@@ -5,9 +5,8 @@
  */
 import type { GovernorSettings, PastStart, Saved, TokensTaken } from './governor.ts';
 import { Pacer } from './pacer.ts';
-import { RollingWindow } from './rolling_window.ts';
+import { RollingWindow, WINDOW_MS } from './rolling_window.ts';
 
-const MINUTE_MS = 60_000;
 /** Due instants are sums of fractions; what is this close to a whole ms is that ms. */
 const ROUNDING_MS = 1e-3;
 
@@ -32,8 +31,8 @@ export class OperatorRate {
     if (rpm === null || burst === null || burst >= rpm) {
       this.#pacer = null;
     } else {
-      this.#pacer ??= new Pacer(MINUTE_MS / rpm, burst);
-      this.#pacer.periodMs = MINUTE_MS / rpm;
+      this.#pacer ??= new Pacer(WINDOW_MS / rpm, burst);
+      this.#pacer.periodMs = WINDOW_MS / rpm;
       this.#pacer.burst = burst;
     }
   }

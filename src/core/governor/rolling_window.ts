@@ -4,7 +4,8 @@
  * counts from its last instant, so memory is bounded and the error is always on the side of fewer.
  * Without a grain (small capacities) the window is exact.
  */
-const WINDOW_MS = 60_000;
+/** The minute that an operator's rates are of. */
+export const WINDOW_MS = 60_000;
 const EXACT_CAPACITY_MAX = 120;
 const START_GRAIN_MS = 500;
 const TOKEN_GRAIN_MS = 2000;

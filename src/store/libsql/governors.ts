@@ -3,12 +3,9 @@
  */
 import { desc, eq } from 'drizzle-orm';
 import { governor, governorChange } from '../../../db/schema.ts';
-import type { ChangeRow, GovernorRow } from '../store.ts';
+import { type ChangeRow, CHANGES_KEPT, type GovernorRow } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { statement } from './rows.ts';
-
-/** The changes that are kept of a pool. */
-const CHANGES_KEPT = 1000;
 
 const PRUNE_SQL = `DELETE FROM governor_change WHERE pool = ?1 AND seq <= (
   SELECT seq FROM governor_change WHERE pool = ?1

@@ -7,6 +7,7 @@ import type { Cell, Finding, Mark } from '../dialect.ts';
 import { readPairs, splitList } from '../items.ts';
 import { PLAIN } from '../names.ts';
 import { boundedWait, readDecimal } from '../reset.ts';
+import { isObject } from '../../json.ts';
 
 /** The names of a plain family: limit, remaining, reset, and what goes with them. */
 export function plain(prefix: string): Record<string, Cell> {
@@ -187,8 +188,4 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,11 +3,8 @@
  * left; and, last, the row that reads the plain family under a prefix that nobody has named yet.
  */
 import type { Cell, Dialect } from '../dialect.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../reset.ts';
 import { countsRequests, readCountsByWindow, readHits, readRemainders } from './forms.ts';
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 export const MARKETS: readonly Dialect[] = [
   {

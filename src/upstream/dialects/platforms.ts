@@ -4,10 +4,8 @@
  * complexity is marked with its unit and fills no request field.
  */
 import type { Dialect } from '../dialect.ts';
+import { HOUR_MS, SECOND_MS } from '../reset.ts';
 import { countsRequests, plain, readCategoryBans, readEndpoint } from './forms.ts';
-
-const SECOND_MS = 1_000;
-const HOUR_MS = 3_600 * SECOND_MS;
 
 export const PLATFORMS: readonly Dialect[] = [
   {

@@ -4,11 +4,8 @@
  * count of running requests are.
  */
 import type { Dialect, Mark } from '../dialect.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../reset.ts';
 import { plain, readAppUsage, readBusinessUsage, readNamedUses, readUsedOfLimit } from './forms.ts';
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 const PER_SECOND: Mark = { key: 'second', windowMs: SECOND_MS };
 const PER_DAY: Mark = { key: 'day', windowMs: DAY_MS };

@@ -3,9 +3,8 @@
  * differ by nothing but their prefix. More precise headers come first; earlier families win ties.
  */
 import type { Dialect } from '../dialect.ts';
+import { MINUTE_MS } from '../reset.ts';
 import { plain } from './forms.ts';
-
-const MINUTE_MS = 60_000;
 
 export const STANDARDS: readonly Dialect[] = [
   {

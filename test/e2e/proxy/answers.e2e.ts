@@ -5,22 +5,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answering, holds, plain, RawCaller, sleep } from './raw.ts';
-import { echoStage } from './stage.ts';
+import { echoStage, HOST, name, value } from './stage.ts';
 
 const { server, upstream, through } = echoStage();
-const HOST = 'Host: echo.localhost\r\n';
 
 function headersOf(received: string): string[] {
   return received.split('\r\n\r\n')[0]?.split('\r\n').slice(1) ?? [];
 }
-
-const name = fc.string({ unit: fc.constantFrom(..."abcXYZ09-_.!#$%&'*+^`|~"), minLength: 1 })
-  .map((text) => `z${text}`);
-const value = fc.string({
-  unit: fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f)
-    .map((code) => String.fromCharCode(code)),
-  maxLength: 60,
-}).map((text) => text.replace(/^[ \t]+|[ \t]+$/g, ''));
 
 describe('an answer', () => {
   it('keeps its headers and body', async () => {

@@ -7,22 +7,14 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { holds, plain, RawCaller } from './raw.ts';
-import { echoStage } from './stage.ts';
+import { echoStage, HOST, name, value } from './stage.ts';
 
 const { server, upstream, through } = echoStage();
-const HOST = 'Host: echo.localhost\r\n';
 
 const target = fc.string({
   unit: fc.constantFrom(...'abz09/%2F.-_~!$&\'()*+,;=:@?{}|^`"<>[]\\'.split('')),
   maxLength: 40,
 });
-const name = fc.string({ unit: fc.constantFrom(..."abcXYZ09-_.!#$%&'*+^`|~"), minLength: 1 })
-  .map((text) => `z${text}`);
-const value = fc.string({
-  unit: fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f)
-    .map((code) => String.fromCharCode(code)),
-  maxLength: 60,
-}).map((text) => text.replace(/^[ \t]+|[ \t]+$/g, ''));
 
 describe('a request', () => {
   it('keeps its path, headers and body', async () => {

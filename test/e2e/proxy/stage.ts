@@ -2,6 +2,7 @@
  * A server and an upstream that answers what a test plays, for one test file: both are there before
  * its first test and end with its last, and each test begins with nothing recorded.
  */
+import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { answering, plain, RawCaller, RawUpstream } from './raw.ts';
 import { ProxyServer } from './server.ts';
@@ -22,6 +23,18 @@ export function stage(): { server: ProxyServer; upstream: RawUpstream } {
   });
   return { server, upstream };
 }
+
+/** What names the pool `echo`. */
+export const HOST = 'Host: echo.localhost\r\n';
+
+/** Names and values of headers, of every byte that may stand in them. */
+export const name = fc.string({ unit: fc.constantFrom(..."abcXYZ09-_.!#$%&'*+^`|~"), minLength: 1 })
+  .map((text) => `z${text}`);
+export const value = fc.string({
+  unit: fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f)
+    .map((code) => String.fromCharCode(code)),
+  maxLength: 60,
+}).map((text) => text.replace(/^[ \t]+|[ \t]+$/g, ''));
 
 /** A stage with the pool `echo`, whose upstream's paths lie below `/base/`. */
 export function echoStage() {

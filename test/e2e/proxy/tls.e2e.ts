@@ -1,27 +1,22 @@
 /**
  * An upstream behind TLS, and one whose certificate nobody vouches for.
  */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeCertificate } from '../certificate.ts';
 import { ProxyServer } from './server.ts';
 
 const server = new ProxyServer();
-const file = (name: string) => join(server.folder, name);
+let cert = '';
 let upstream: ReturnType<typeof createServer>;
 
 beforeAll(async () => {
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const ca = ['-addext', 'basicConstraints=critical,CA:FALSE'];
-  const out = ['-keyout', file('key'), '-out', file('cert'), '-days', '2', '-nodes'];
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...out, ...names, ...ca], {
-    stdio: 'ignore',
-  });
+  const made = makeCertificate(server.folder);
+  cert = made.cert;
   upstream = createServer(
-    { key: readFileSync(file('key')), cert: readFileSync(file('cert')) },
+    { key: readFileSync(made.key), cert: readFileSync(cert) },
     (request, response) => response.end(`${request.method} ${request.headers.host}`),
   );
   await new Promise<void>((done) => upstream.listen(0, 'localhost', done));
@@ -35,7 +30,7 @@ describe('an upstream behind TLS', () => {
   const url = () => `https://localhost:${(upstream.address() as AddressInfo).port}`;
 
   it('is reached where its certificate is trusted', async () => {
-    await server.start([], { DENO_CERT: file('cert') });
+    await server.start([], { DENO_CERT: cert });
     await server.pool('tls', 1, { limit: 1, upstream: { url: url() } });
     for (const method of ['GET', 'PUT']) {
       const answer = await server.call({ pool: 'tls', method });
