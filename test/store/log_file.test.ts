@@ -1,5 +1,5 @@
 /** A commit on its way to the disk: waited for while the process goes on; and where it fails. */
-import { fdatasync } from 'node:fs';
+import { fdatasync, fdatasyncSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -7,12 +7,24 @@ import { batch, entry, folder, lease, libsqlAt, opened } from './samples.ts';
 
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>();
-  return { ...fs, fdatasync: vi.fn(fs.fdatasync) };
+  const { fdatasync, fdatasyncSync } = fs;
+  return { ...fs, fdatasync: vi.fn(fdatasync), fdatasyncSync: vi.fn(fdatasyncSync) };
 });
 
+const inPlace = vi.mocked(fdatasyncSync);
+const beside = vi.mocked(fdatasync);
+
 afterEach(() => {
-  vi.mocked(fdatasync).mockReset();
+  inPlace.mockReset();
+  beside.mockReset();
 });
+
+/** A disk that takes `ms` for a sync. */
+function slow(ms: number): void {
+  inPlace.mockImplementation(() => {
+    for (const sinceMs = performance.now(); performance.now() - sinceMs < ms;);
+  });
+}
 
 /** The rows of the journal that the main file holds by itself. */
 async function journalOfMainFile(path: string): Promise<number> {
@@ -23,43 +35,57 @@ async function journalOfMainFile(path: string): Promise<number> {
   return Number(rows[0]?.held);
 }
 
-test('a commit is told only when the log has reached the disk', async () => {
+test('a fast disk is waited for in place', async () => {
   const store = await opened(join(folder(), 'a.db'));
+  inPlace.mockImplementation(() => {});
+  for (const id of ['s1', 's2', 's3']) await store.commit(batch({ leases: [lease(id)] }));
+  expect(inPlace).toHaveBeenCalledTimes(3);
+  expect(beside).not.toHaveBeenCalled();
+  await store.close();
+});
+
+test('a slow disk holds up nobody but who waits for it, until it is fast again', async () => {
+  const store = await opened(join(folder(), 'a.db'));
+  slow(30);
+  await store.commit(batch({ leases: [lease('s1')] }));
+  inPlace.mockClear();
+
   let reach = () => {};
-  vi.mocked(fdatasync).mockImplementation((_, done) => void (reach = () => done(null)));
+  beside.mockImplementationOnce((_, done) => void (reach = () => done(null)));
   let isTold = false;
-  const told = store.commit(batch({ leases: [lease('s1')] })).then(() => isTold = true);
+  const told = store.commit(batch({ leases: [lease('s2')] })).then(() => isTold = true);
   await new Promise((done) => setTimeout(done, 20));
   expect(isTold).toBe(false);
+  expect(inPlace).not.toHaveBeenCalled();
   reach();
   await told;
-  vi.mocked(fdatasync).mockImplementation((_, done) => done(null));
+
+  beside.mockImplementation((_, done) => done(null));
+  slow(0);
+  for (let at = 0; at < 30; at++) await store.commit(batch({ leases: [lease(`t${at}`)] }));
+  expect(inPlace).toHaveBeenCalled();
   await store.close();
 });
 
 test('a log that failed to reach the disk is emptied before anything more is told', async () => {
   const path = join(folder(), 'a.db');
   const store = await opened(path);
-  vi.mocked(fdatasync).mockImplementationOnce((_, done) => done(null));
   await store.commit(batch({ leases: [lease('s1')], entries: [entry('1')] }));
   expect(await journalOfMainFile(path)).toBe(0);
 
-  vi.mocked(fdatasync).mockImplementationOnce((_, done) => done(new Error('EIO')));
+  inPlace.mockImplementationOnce(() => {
+    throw new Error('EIO');
+  });
   await expect(store.commit(batch({ leases: [lease('s2')] }))).rejects.toMatchObject({
     kind: 'failed',
     message: expect.stringContaining('EIO'),
   });
 
-  let heldBySync = -1;
-  vi.mocked(fdatasync).mockImplementationOnce((_, done) => {
-    void journalOfMainFile(path).then((held) => {
-      heldBySync = held;
-      done(null);
-    });
-  });
+  let held: Promise<number> | null = null;
+  inPlace.mockImplementationOnce(() => void (held = journalOfMainFile(path)));
   await store.commit(batch({ leases: [lease('s2')], entries: [entry('2')] }));
   // The first, and the one that failed, whose rows the third repeats.
-  expect(heldBySync).toBe(2);
+  expect(await held).toBe(2);
   await store.close();
 
   const again = libsqlAt(path);
@@ -71,12 +97,13 @@ test('a log that failed to reach the disk is emptied before anything more is tol
 test('nothing is told while the log cannot be emptied', async () => {
   const path = join(folder(), 'a.db');
   const store = await opened(path);
-  vi.mocked(fdatasync).mockImplementation((_, done) => done(null));
   await store.commit(batch({ leases: [lease('s1')] }));
   const reader = createClient({ url: `file:${path}`, concurrency: 1 });
   const reading = await reader.transaction('read');
   await reading.execute('SELECT * FROM claim');
-  vi.mocked(fdatasync).mockImplementationOnce((_, done) => done(new Error('EIO')));
+  inPlace.mockImplementationOnce(() => {
+    throw new Error('EIO');
+  });
   const retry = () => store.commit(batch({ leases: [lease('s2')] }));
   await expect(retry()).rejects.toMatchObject({ kind: 'failed' });
   await expect(retry()).rejects.toMatchObject({ kind: 'failed' });
