@@ -13,7 +13,9 @@ import type { Server } from './server.ts';
 
 export const VIEWERS_MAX = 32;
 const TICK_MS = 1_000;
+/** How soon rows are told, and where more come than are told: a change could not be read sooner. */
 const ROWS_MS = 250;
+const FLOOD_MS = 1_000;
 const POOLS_AN_EVENT = 200;
 /** Rows that wait for one viewer's next event. */
 const ROWS_MAX = 200;
@@ -68,6 +70,8 @@ export class Watch {
   #seen = new Map<string, string>();
   #timer: Timer | null = null;
   #rowsTimer: Timer | null = null;
+  /** Whether there were more rows lately than were told. */
+  #isFlood = false;
   #ticks = 0;
 
   get viewers(): number {
@@ -128,8 +132,10 @@ export class Watch {
       if (viewer.rows.length < ROWS_MAX) viewer.rows.push(entry);
       else viewer.missed++;
     }
-    this.#rowsTimer ??= server.scheduler.clock.after(ROWS_MS, () => {
+    const waitMs = this.#isFlood ? FLOOD_MS : ROWS_MS;
+    this.#rowsTimer ??= server.scheduler.clock.after(waitMs, () => {
       this.#rowsTimer = null;
+      this.#isFlood = wanting.some(({ missed }) => missed > 0);
       for (const viewer of this.#viewers) tellRows(viewer);
     });
   }

@@ -14,9 +14,8 @@ export class Ticker {
     this.#path = join(folder, `ticks${files++}`);
     const path = this.#path;
     // Whoever stops a test by force must not leave it behind for ever.
-    const loop =
-      `${trap} n=0; while [ $((n += 1)) -lt 1200 ]; do date +%s%3N > ${path}.new; mv ${path}.new ${path}; ` +
-      'sleep 0.05; done';
+    const loop = `${trap} n=0; while [ $((n += 1)) -lt 1200 ]; do ` +
+      `date +%s%3N > ${path}.new; mv ${path}.new ${path}; sleep 0.05; done`;
     // A grandchild ticks as well, so that the last tick is that of the whole group.
     this.command = ['sh', '-c', `echo $$ > ${path}.pid; (${loop}) & ${loop}`];
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { entry } from '../store/samples.ts';
 import { T0 } from '../support/pools.ts';
 import { ADMIN_TOKEN, peerOf, TestServer } from '../support/server.ts';
 
@@ -180,6 +181,39 @@ describe('GET /admin/api/events', () => {
     expect(changed).not.toContain('p2');
     await reader.cancel();
     expect(test.server.desk.watch.viewers).toBe(0);
+  });
+
+  it('tells of log rows once a second while more come than an event takes', async () => {
+    const test = await TestServer.start();
+    await test.openPool('p1');
+    const answer = await test.admin('GET', '/events?pool=p1');
+    const reader = answer.body!.getReader();
+    await read(reader);
+    await test.clock.pass(1000);
+    await read(reader);
+    const { log } = test.server.scheduler;
+    const hear = (count: number) => {
+      for (let at = 0; at < count; at++) log.heard(entry(String(at), { pool: 'p1' }));
+    };
+    let told: string | null = null;
+    const next = () => void read(reader).then((text) => told = text);
+    next();
+    hear(201);
+    await test.clock.pass(250);
+    expect(told).toContain('"missed":1');
+    told = null;
+    next();
+    hear(1);
+    await test.clock.pass(500);
+    expect(told).toBe(null);
+    await test.clock.pass(500);
+    expect(told).toContain('"missed":0');
+    told = null;
+    next();
+    hear(1);
+    await test.clock.pass(250);
+    expect(told).toContain('event: log');
+    await reader.cancel();
   });
 
   it('takes at most 32 viewers and 200 pools an event', async () => {
