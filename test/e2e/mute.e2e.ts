@@ -2,14 +2,13 @@
 import { existsSync } from 'node:fs';
 import net from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { folder } from '../store/samples.ts';
-import { start } from './process.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { freshFolder, start } from './process.ts';
 
-const BOUND_MS = 40_000;
+const BOUND_MS = 60_000;
 const servers: net.Server[] = [];
 const sockets: net.Socket[] = [];
-afterEach(() => {
+afterAll(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
   for (const server of servers.splice(0)) server.close();
 });
@@ -34,7 +33,7 @@ const WELL_BUT_MUTE = (head: string) =>
 
 function against(url: string, words: readonly string[]) {
   const env = { NTHBOUNCER_URL: url, NTHBOUNCER_ADMIN_TOKEN: 'x'.repeat(40), NTHBOUNCER_KEY: 'k' };
-  return start(words, env, { cwd: folder() }).finished;
+  return start(words, env, { cwd: freshFolder() }).finished;
 }
 
 const CONSOLE = [
@@ -45,7 +44,8 @@ const CONSOLE = [
   ...['log p --since 1h', 'top', 'top --json', 'explain p'],
 ];
 
-describe('a server that says nothing', () => {
+// Each waits for its bound, and for nothing else.
+describe.concurrent('a server that says nothing', () => {
   it.each([
     ['at all ends every command of the console', SILENT, CONSOLE],
     ['after the head of an answer ends a command', CUT, ['pool list', 'log p -f']],
@@ -84,7 +84,7 @@ describe('a server that says nothing', () => {
 
   it('ends run with 6, with a wait and without one, and starts no command', async () => {
     const url = await mute(SILENT);
-    const path = join(folder(), 'started');
+    const path = join(freshFolder(), 'started');
     const told = await Promise.all(
       [['run'], ['run', '--wait', '2s']].map((words) =>
         against(url, [...words, 'p', '--', 'touch', path])
