@@ -105,9 +105,11 @@ function explainLevel(snapshot: Snapshot): Explanation {
   }
   if (Number.isFinite(ceiling)) {
     const nextChangeAt = Math.ceil(Math.max(nowMs, snapshot.probeAtMs));
-    const reason = `at ${level}: refused at ${ceiling}, next trial in ${
-      seconds(nextChangeAt - nowMs)
-    } at the earliest`;
+    const waitMs = nextChangeAt - nowMs;
+    const next = waitMs > 0
+      ? `next trial in ${seconds(waitMs)} at the earliest`
+      : 'to be tried again once callers want more';
+    const reason = `at ${level}: refused at ${ceiling}, ${next}`;
     return { ...learned, reason, nextChangeAt };
   }
   if (level >= max) {
