@@ -35,7 +35,8 @@ export async function openDatabase(url: string): Promise<Database> {
     return { store, snapshot: await openPatiently(store) };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    throw new Stop(error.kind === 'owned' ? EXIT.owned : EXIT.database, error.message);
+    if (error.kind !== 'owned') throw new Stop(EXIT.database, error.message);
+    throw new Stop(EXIT.owned, `${error.message}; stop it, or name another with --db`);
   }
 }
 

@@ -129,16 +129,20 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     const bound = { host, port, flag: '--pool-listen' };
     listeners.push(new Listener(bound, makePoolApp(server, pool), uploaded));
   }
-  const [origin = '', ...poolOrigins] = listeners.map((each) => each.open(parts.tls));
+  const [origin = '', ...others] = listeners.map((each) => each.open(parts.tls));
+  const poolOrigins = (settings.poolListen ?? []).map(({ pool }, at) =>
+    [pool, others[at] ?? ''] as const
+  );
   housekeeping.start();
   warnOfOpenPools(directory, origin);
-  poolOrigins.forEach((each, at) => {
-    const entry = directory.get(settings.poolListen?.[at]?.pool ?? '');
+  for (const [pool, each] of poolOrigins) {
+    const entry = directory.get(pool);
     warnOfOpenPools({ list: () => entry === undefined ? [] : [entry] }, each);
-  });
+  }
   // Whoever reads the line that it listens may send a signal at once.
   onReload(settings, { directory, listeners, scheduler });
   print(`nthbouncer listening on ${origin}`);
+  for (const [pool, each] of poolOrigins) print(`the pool "${pool}" listens on ${each}`);
   await first?.(origin);
   await stopped;
   await stop(settings, { server, housekeeping, listeners });

@@ -139,5 +139,5 @@ interface ClaimRow extends Claim {
 }
 
 function ownedError(): StoreError {
-  return new StoreError('owned', 'Another server owns the database and is running.');
+  return new StoreError('owned', 'another server owns the database and is running');
 }

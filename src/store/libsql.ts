@@ -84,7 +84,7 @@ export class LibsqlStore implements Store {
     if (path !== null) {
       createFolder(path);
       if (lock !== undefined && !await lock(`${path}-lock`)) {
-        throw new StoreError('owned', `Another server is running on the database ${path}.`);
+        throw new StoreError('owned', `another server is running on the database ${path}`);
       }
       await inspectFile(path);
       createFile(path);

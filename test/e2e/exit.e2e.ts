@@ -61,6 +61,7 @@ describe('a start that cannot be', () => {
     const second = await startServer({ folder: first.folder });
     expect((await second.exited).code).toBe(3);
     expect(second.lines).toHaveLength(1);
+    expect(second.output).toContain('stop it, or name another with --db');
     expect((await pool.acquire()).status).toBe(200);
   });
 

@@ -49,6 +49,13 @@ describe('a first start', () => {
     expect(again.status).toBe(200);
   });
 
+  it('tells where the listener of each pool is', async () => {
+    const server = await startServer({ flags: ['--pool-listen', 'llm=127.0.0.1:0'] });
+    await hasTold(server);
+    const origin = server.output.match(/the pool "llm" listens on (\S+)\n/)?.[1];
+    expect((await fetch(`${origin}/`)).status).toBe(401);
+  });
+
   it('whose token file cannot be written keeps no token either', async () => {
     const home = new Server();
     const path = join(home.folder, 'admin-token');
