@@ -3,7 +3,7 @@
  */
 import { resetAdminToken } from './admin_secret.ts';
 import type { Command } from './command.ts';
-import { EXIT, Stop } from './command.ts';
+import { EXIT, printError, Stop } from './command.ts';
 import { openDatabase } from './database.ts';
 import { addSettings } from './settings.ts';
 
@@ -17,6 +17,10 @@ export const adminTokenCommand: Command = {
       const { store } = await openDatabase(options.db);
       await resetAdminToken(store, options.db);
       await store.close();
+      // Somebody who administers from this shell and starts the server in it would be locked out.
+      if (Deno.env.get('NTHBOUNCER_ADMIN_TOKEN')) {
+        printError('NTHBOUNCER_ADMIN_TOKEN is set here and wins over the new token: set it anew');
+      }
     });
   },
 };

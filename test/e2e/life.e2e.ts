@@ -149,7 +149,8 @@ describe('admin-token --reset', () => {
     expect(await mayAdminister(server, old)).toBe(true);
     await server.stop();
     expect((await reset(server.database)).code).toBe(2);
-    expect((await reset(server.database, '--reset')).code).toBe(0);
+    const done = await reset(server.database, '--reset');
+    expect([done.code, done.err]).toEqual([0, '']);
     const fresh = readFileSync(path, 'utf8').trim();
     expect(statSync(path).mode & 0o777).toBe(0o600);
     await server.start();
@@ -157,6 +158,9 @@ describe('admin-token --reset', () => {
     expect(await mayAdminister(server, old)).toBe(false);
     expect(await mayAdminister(server, fresh)).toBe(true);
     await server.stop();
+    const env = { NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN };
+    const beside = start(['admin-token', '--reset', '--db', `file:${server.database}`], env);
+    expect((await beside.finished).err).toContain('NTHBOUNCER_ADMIN_TOKEN is set here and wins');
     const named = await startServer({ folder: server.folder });
     expect(await mayAdminister(named, fresh)).toBe(false);
     expect(await mayAdminister(named, ADMIN_TOKEN)).toBe(true);
