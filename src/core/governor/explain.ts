@@ -10,6 +10,7 @@ export interface Snapshot {
   readonly max: number;
   readonly level: number;
   readonly ceiling: number;
+  readonly seededFrom: number | null;
   readonly isTrial: boolean;
   readonly heldFromMs: number;
   readonly probeAtMs: number;
@@ -105,11 +106,14 @@ function explainLevel(snapshot: Snapshot): Explanation {
   }
   if (Number.isFinite(ceiling)) {
     const nextChangeAt = Math.ceil(Math.max(nowMs, snapshot.probeAtMs));
+    const known = snapshot.seededFrom === null
+      ? `refused at ${ceiling}`
+      : `${snapshot.seededFrom} was learned before the restart`;
     const waitMs = nextChangeAt - nowMs;
     const next = waitMs > 0
       ? `next trial in ${seconds(waitMs)} at the earliest`
       : 'to be tried again once callers want more';
-    const reason = `at ${level}: refused at ${ceiling}, ${next}`;
+    const reason = `at ${level}: ${known}, ${next}`;
     return { ...learned, reason, nextChangeAt };
   }
   if (level >= max) {

@@ -83,7 +83,7 @@ export class Learning {
   save(nowMs: number): Saved {
     return {
       atMs: nowMs,
-      level: this.level.value,
+      level: this.level.learned,
       perSecond: this.learned.provenPerSecond,
       cycleMs: this.learned.cycleMs,
       pausedUntilMs: nowMs < this.pause.untilMs ? this.pause.untilMs : null,

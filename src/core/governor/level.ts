@@ -42,6 +42,8 @@ export class Level {
   value: number;
   /** The lowest level that is held for refused; Infinity where none is known. */
   ceiling = Infinity;
+  /** What an earlier run learned, until the level moves in this one. */
+  seededFrom: number | null = null;
   bounds: LevelBounds;
   /** The last proven level; equal to the value where no trial runs. */
   #proven: number;
@@ -76,8 +78,10 @@ export class Level {
   }
 
   configure(bounds: LevelBounds): void {
+    const { seededFrom } = this;
     this.bounds = bounds;
     this.#set(this.value);
+    this.seededFrom = seededFrom;
     this.#calm = clamp(this.#calm, bounds);
   }
 
@@ -85,6 +89,12 @@ export class Level {
   seed(level: number): void {
     this.#set(Math.floor(level * SEED_SHARE));
     this.ceiling = Math.max(this.value + 1, level + 1);
+    this.seededFrom = level;
+  }
+
+  /** What seeds a next run. A run without a call has learned nothing, and lowers nothing. */
+  get learned(): number {
+    return this.seededFrom ?? this.value;
   }
 
   get isTrial(): boolean {
@@ -234,6 +244,7 @@ export class Level {
     const before = this.value;
     this.value = clamp(to, this.bounds);
     if (this.value <= before) return false;
+    this.seededFrom = null;
     this.#proofs = 0;
     this.#changedSequence = last;
     this.#heldFromMs = nowMs;
@@ -249,6 +260,7 @@ export class Level {
   #set(value: number): void {
     this.value = clamp(value, this.bounds);
     this.#proven = this.value;
+    this.seededFrom = null;
   }
 }
 

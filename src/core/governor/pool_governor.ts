@@ -155,6 +155,7 @@ export class PoolGovernor implements Governor {
       max: concurrency.max,
       level: level.value,
       ceiling: level.ceiling,
+      seededFrom: level.seededFrom,
       isTrial: level.isTrial,
       heldFromMs: level.heldFromMs,
       probeAtMs: level.probeAtMs,

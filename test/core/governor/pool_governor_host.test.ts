@@ -81,6 +81,18 @@ describe('save', () => {
     expect(next.governor.status(T0).ceiling).toBe(first.governor.limit + 1);
   });
 
+  test('of a run without a call is what it began from, so that restarts lower nothing', () => {
+    const saved = { atMs: T0, level: 8, perSecond: null, cycleMs: 0, pausedUntilMs: null };
+    const idle = new Driver({ concurrency: { limit: 4 } }, { saved });
+    expect(idle.governor.status(T0).reason).toContain('at 6: 8 was learned before the restart');
+    idle.governor.configure(T0, settings({ concurrency: { limit: 5 } }));
+    expect(idle.governor.save(T0).level).toBe(8);
+    const rate = { kind: 'concurrency' } as const;
+    const refused = new Driver({ concurrency: { limit: 4 }, rate }, { saved });
+    refused.end(refused.start(), throttled({}));
+    expect(refused.governor.save(T0).level).toBeLessThan(6);
+  });
+
   test('is not believed after a day', () => {
     const saved = {
       atMs: T0 - 90_000_000,
