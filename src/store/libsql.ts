@@ -227,9 +227,10 @@ export class LibsqlStore implements Store {
 
   async close(): Promise<void> {
     const connection = this.#connection;
-    await this.#checkpointing;
     try {
       await this.#journal.fold();
+      // The fold that ended just now may have begun one.
+      await this.#checkpointing;
       await releaseClaim(connection);
       if (connection.isFile) await connection.execute('PRAGMA wal_checkpoint(TRUNCATE)', []);
     } finally {
