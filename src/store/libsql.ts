@@ -14,7 +14,8 @@ import {
 } from './claim.ts';
 import { Connection } from './libsql/connection.ts';
 import { storeError } from './libsql/store_error.ts';
-import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
+import { createFile, createFolder, inspectFile } from './libsql/file.ts';
+import { pathOfUrl, urlOfPath } from './libsql/file_url.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
 import * as desk from './libsql/desk.ts';
 import { deleteLeases } from './libsql/fold.ts';

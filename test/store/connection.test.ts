@@ -5,7 +5,7 @@ import { LibsqlError } from '@libsql/client';
 import { expect, test, vi } from 'vitest';
 import { Checkpointer } from '../../src/store/libsql/checkpointer.ts';
 import { Connection } from '../../src/store/libsql/connection.ts';
-import { urlOfPath } from '../../src/store/libsql/file.ts';
+import { urlOfPath } from '../../src/store/libsql/file_url.ts';
 import { folder, opened } from './samples.ts';
 
 /** A connection with something in its log, and the log's size when the next work begins. */
@@ -18,7 +18,7 @@ async function withLog() {
   return { connection, logBytes };
 }
 
-test('a log is emptied before anything more is told where SQLite itself failed to sync', async () => {
+test('a log that SQLite failed to sync is emptied before anything more is told', async () => {
   const { connection, logBytes } = await withLog();
   const failsWith = (code: string) =>
     expect(connection.run(() => {

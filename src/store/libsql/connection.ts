@@ -11,8 +11,8 @@ import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql';
 import { StoreError } from '../store.ts';
 import { Appender } from './appender.ts';
 import { Checkpointer } from './checkpointer.ts';
-import { urlOfPath } from './file.ts';
 import { fileIdAt } from './file_id.ts';
+import { urlOfPath } from './file_url.ts';
 import { LogFile } from './log_file.ts';
 import { isOfDisk, storeError } from './store_error.ts';
 
