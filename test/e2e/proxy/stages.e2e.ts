@@ -108,7 +108,8 @@ describe('a slot that is taken back while the body of one that waited comes', ()
     await sleep(100);
     const { slots } = await server.admin('GET', '/pools/stages/slots');
     expect(slots).toHaveLength(1);
-    await server.admin('DELETE', `/pools/stages/slots/${slots[0].ref}`);
+    const [{ ref }] = slots as [{ ref: string }];
+    await server.admin('DELETE', `/pools/stages/slots/${ref}`);
     second.send('x'.repeat(50));
     expect(await second.until(/"}$/)).toContain('HTTP/1.1 504 ');
     expect(upstream.requests).toHaveLength(1);
