@@ -100,7 +100,8 @@ export class LibsqlStore implements Store {
         await connection.run((client) => client.executeMultiple('PRAGMA journal_mode = WAL'));
       }
       const silent = isLocked ? null : await silentEpoch(connection, sleep);
-      const isNew = await migrateSchema(connection, path ?? url);
+      // The URL may hold a token.
+      const isNew = await migrateSchema(connection, path ?? new URL(url).host);
       const claim = await takeClaim(connection, { owner, isLocked, sleep, silentEpoch: silent });
       connection.epoch = claim.epoch;
       return await this.#recover(connection, claim, isNew);
