@@ -106,6 +106,20 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('lead in no circle', () => {
+    const left = new Map(shipped.map((file) => {
+      const near = importsOf(file).filter((target) => target.startsWith('.'));
+      return [file.path, near.map((target) => resolved(file, target))];
+    }));
+    for (let before = Infinity; left.size < before;) {
+      before = left.size;
+      for (const [path, targets] of left) {
+        if (!targets.some((target) => left.has(target))) left.delete(path);
+      }
+    }
+    expect([...left.keys()]).toEqual([]);
+  });
+
   const homes: readonly [dependency: RegExp, home: RegExp][] = [
     [/^hono/, /^src\/(http|admin)\//],
     [
@@ -114,7 +128,7 @@ describe('imports', () => {
     ],
     [/^prom-client$/, /^src\/http\/metrics\.ts/],
     [/^jose$/, /^src\/access\//],
-    [/^(drizzle-orm|@libsql|libsql$)/, /^src\/store\/libsql|^db\//],
+    [/^(drizzle-orm|@libsql|libsql(\/|$))/, /^src\/store\/libsql|^db\//],
     [/^commander$/, /^src\/(cli\/|main\.ts)/],
     [/^@logtape/, /^src\/log\.ts/],
     [/^(vitest|fast-check)/, /^$/],

@@ -5,9 +5,10 @@
  */
 import { Buffer } from 'node:buffer';
 import type { AccessSpec } from '../wire_access.ts';
+import type { HeaderSource } from './header_source.ts';
 import type { KeyRing } from './keys.ts';
 import { KEY_PREFIX } from './keys.ts';
-import type { HeaderSource, PolicyKind, PolicyVerdict } from './policy.ts';
+import type { PolicyKind, PolicyVerdict } from './policy.ts';
 import { PASS } from './policy.ts';
 
 type KeySettings = AccessSpec['key'];

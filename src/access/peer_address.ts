@@ -3,7 +3,7 @@
  * peer the forwarding headers mean nothing, whatever they say.
  */
 import { AddressRanges, plainAddress, plainHop } from '../cidr.ts';
-import type { HeaderSource } from './policy.ts';
+import type { HeaderSource } from './header_source.ts';
 
 export type PeerAddress =
   | { readonly kind: 'known'; readonly text: string }

@@ -4,14 +4,10 @@
  * fails; it answers at once wherever it can, and with a promise only where it must wait.
  */
 import type { AccessSpec } from '../wire_access.ts';
+import type { HeaderSource } from './header_source.ts';
 import type { KeyRing } from './keys.ts';
 import type { KeySets } from './key_sets.ts';
 import type { PeerAddress } from './peer_address.ts';
-
-/** One header value by its lower-case name; repeated lines come joined by `, `. */
-export interface HeaderSource {
-  get(name: string): string | null;
-}
 
 export type SignedBody =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }

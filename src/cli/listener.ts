@@ -89,7 +89,7 @@ export class Listener {
     return isWildcard && (isLoopback(hostname) || remote.hostname === local?.hostname);
   }
 
-  /** Takes the new TLS files into use. */
+  /** Takes the new TLS files into use; until uploads of before have come, beside the old ones. */
   reload(tls: Tls | null): void {
     if (tls === null || this.#server === null) return;
     const old = this.#server;

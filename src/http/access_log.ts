@@ -2,13 +2,13 @@
  * The access log of a pool, newest first, in pages.
  */
 import type { Context } from 'hono';
-import type { LogEntry } from '../store/entry.ts';
 import { isLogCursor } from '../store/store.ts';
 import { LogParams } from '../wire.ts';
 import { entryOf, parsed } from './admin_body.ts';
 import { Fault } from './fault.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
+import { shownEntry } from './shown_entry.ts';
 
 export const logRoutes: readonly Route[] = [
   { method: 'GET', path: '/admin/api/pools/:pool/log', access: 'admin', answer: showLog },
@@ -31,9 +31,4 @@ async function showLog(context: Context, server: Server): Promise<Response> {
     ...(until === undefined ? {} : { until }),
   });
   return context.json({ entries: page.entries.map(shownEntry), nextCursor: page.nextCursor });
-}
-
-/** An entry as administrators see it. */
-export function shownEntry({ proxied, ...entry }: LogEntry): Readonly<Record<string, unknown>> {
-  return { ...entry, ...proxied };
 }

@@ -2,13 +2,12 @@
  * Administration of a pool's governor: what it holds and why, its changes, and having it forget.
  */
 import type { Context } from 'hono';
-import type { Pool } from '../core/pool.ts';
 import { log, messageOf } from '../log.ts';
 import { ChangesParams } from '../wire.ts';
 import { entryOf, parsed } from './admin_body.ts';
+import { governorStatus } from './governor_status.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
-import { instant } from './server.ts';
 
 const PATH = '/admin/api/pools/:pool/governor';
 
@@ -21,33 +20,7 @@ export const governorRoutes: readonly Route[] = [
 function showGovernor(context: Context, server: Server): Response {
   const { pool, spec } = entryOf(context, server);
   const { concurrency: { mode, min, max }, rate } = spec;
-  return context.json({ ...governorStatus(pool, server), mode, min, max, rate });
-}
-
-/** Why the pool holds back, with epoch instants. An operator's pause goes before all it learned. */
-export function governorStatus(pool: Pool, server: Server): Record<string, unknown> {
-  const { nowMs, shiftMs } = instant(server);
-  const learned = pool.governor.status(nowMs);
-  const wire = (atMs: number | null) => atMs === null ? null : Math.round(atMs + shiftMs);
-  const status = {
-    ...learned,
-    since: wire(learned.since),
-    nextChangeAt: wire(learned.nextChangeAt),
-    pausedUntil: wire(learned.pausedUntil),
-    paused: learned.pausedUntil !== null,
-  };
-  const { pause } = pool;
-  if (pause === null || pause.untilMs <= nowMs) return status;
-  const untilMs = pause.untilMs === Infinity ? null : wire(pause.untilMs);
-  const why = pause.reason === null ? '' : `: ${pause.reason}`;
-  return {
-    ...status,
-    source: 'operator',
-    reason: `paused by the operator${why}`,
-    nextChangeAt: untilMs,
-    pausedUntil: untilMs,
-    paused: true,
-  };
+  return context.json({ ...governorStatus(pool, server.scheduler.clock), mode, min, max, rate });
 }
 
 async function listChanges(context: Context, server: Server): Promise<Response> {
@@ -62,7 +35,7 @@ async function forget(context: Context, server: Server): Promise<Response> {
   const { pool } = entryOf(context, server);
   server.scheduler.turn((nowMs, bouncer) => bouncer.forget(nowMs, pool));
   await saveNow(server);
-  return context.json(governorStatus(pool, server));
+  return context.json(governorStatus(pool, server.scheduler.clock));
 }
 
 /** What the store does not take now, the keeper stores later: no reason to refuse anybody. */

@@ -7,7 +7,7 @@ import process from 'node:process';
 import type { Histogram } from '../scheduler/histogram.ts';
 import type { Server } from './server.ts';
 import type { PoolView } from './pool_view.ts';
-import { poolViews } from './pool_view.ts';
+import { poolView } from './pool_view.ts';
 
 /** Pools beyond this many share the series of {@link OTHER_POOLS}. */
 const POOLS_MAX = 1_000;
@@ -32,7 +32,9 @@ export interface Scrape {
 }
 
 export function scrapeOf(server: Server): Scrape {
-  return { server, views: poolViews(server) };
+  const { clock } = server.scheduler;
+  const views = server.directory.list().map((entry) => poolView(entry, clock));
+  return { server, views };
 }
 
 const one = (value: number): Sample[] => [[{}, value]];

@@ -66,7 +66,7 @@ function showPools(context: Context, server: Server): Promise<Response> {
   const entries = server.directory.list();
   const found = entries.filter(({ spec }) => spec.name.includes(search));
   const rows = found.slice(0, POOLS_SHOWN).map((entry) => ({
-    ...poolView(entry, server),
+    ...poolView(entry, server.scheduler.clock),
     recent: server.desk.history.read(entry.spec.name, '5m').inUse,
   }));
   const page = pageOf(context, server, 'Pools');
@@ -80,7 +80,12 @@ function showPool(tab: Tab) {
       const entry = entryOf(context, server);
       const { name } = entry.spec;
       const page = pageOf(context, server, `${name}: ${tab}`);
-      const frame = { page, view: poolView(entry, server), tab, isManaged: entry.isManaged };
+      const frame = {
+        page,
+        view: poolView(entry, server.scheduler.clock),
+        tab,
+        isManaged: entry.isManaged,
+      };
       return await pageAnswer(context, await TABS[tab](frame, context, server));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;

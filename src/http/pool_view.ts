@@ -2,10 +2,9 @@
  * A pool at a glance, as lists, events and metrics show it: what it does now and why it holds back.
  */
 import { openTo } from '../open_pool.ts';
+import type { Clock } from '../scheduler/clock.ts';
 import type { Entry } from '../scheduler/directory.ts';
-import { governorStatus } from './governor.ts';
-import type { Server } from './server.ts';
-import { instant } from './server.ts';
+import { governorStatus } from './governor_status.ts';
 
 export interface PoolView {
   readonly name: string;
@@ -24,9 +23,9 @@ export interface PoolView {
   readonly openTo: string | null;
 }
 
-export function poolView({ spec, pool }: Entry, server: Server): PoolView {
-  const { nowMs } = instant(server);
-  const { rpm, reason, pausedUntil, paused } = governorStatus(pool, server);
+export function poolView({ spec, pool }: Entry, clock: Clock): PoolView {
+  const nowMs = clock.nowMs();
+  const { rpm, reason, pausedUntil, paused } = governorStatus(pool, clock);
   const { inUse, queue } = pool;
   const busy = inUse > 0 ? 'busy' : 'idle';
   return {
@@ -36,14 +35,10 @@ export function poolView({ spec, pool }: Entry, server: Server): PoolView {
     inUse,
     queued: queue.length,
     oldestWaitMs: nowMs - (queue.head?.joinedAtMs ?? nowMs),
-    rpm: rpm as number | null,
-    state: paused === true ? 'paused' : queue.length > 0 ? 'waiting' : busy,
-    reason: String(reason),
-    pausedUntil: pausedUntil as number | null,
+    rpm,
+    state: paused ? 'paused' : queue.length > 0 ? 'waiting' : busy,
+    reason,
+    pausedUntil,
     openTo: openTo(spec.access),
   };
-}
-
-export function poolViews(server: Server): PoolView[] {
-  return server.directory.list().map((entry) => poolView(entry, server));
 }

@@ -170,6 +170,8 @@ export class ProxyDoor {
         limits: target.spec,
       },
     });
+    // Until now there was nothing of it that could be ended with its slot.
+    if (!granted.lease.isLive) proxied.end();
     return shake === null ? proxied.answer() : new Upgraded(this.#server, proxied).answer(shake);
   }
 

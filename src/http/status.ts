@@ -6,7 +6,7 @@ import type { Context } from 'hono';
 import type { Pool } from '../core/pool.ts';
 import { entryOf } from './admin_body.ts';
 import { Fault } from './fault.ts';
-import { governorStatus } from './governor.ts';
+import { governorStatus } from './governor_status.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
 import { instant } from './server.ts';
@@ -34,7 +34,7 @@ function showStatus(context: Context, server: Server): Response {
   const opening = pool.opening(nowMs, 0, pool.queue.length);
   const untilMs = opening.kind === 'shut' ? opening.atMs + shiftMs : Infinity;
   return context.json({
-    ...governorStatus(pool, server),
+    ...governorStatus(pool, server.scheduler.clock),
     // What would refuse a caller before any slot is looked at, and until when.
     gate: opening.kind === 'open'
       ? null

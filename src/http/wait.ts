@@ -2,7 +2,7 @@
  * How long an acquire may wait: the body's `waitMs`, else the header that asks for a wait, unless a
  * header forbids waiting.
  */
-import type { HeaderSource } from '../access/policy.ts';
+import type { HeaderSource } from '../access/header_source.ts';
 
 const WAIT_HEADER = 'x-nthpool-queue-timeout-ms';
 const NO_QUEUE_HEADER = 'x-nthpool-no-queue';

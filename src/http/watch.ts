@@ -3,13 +3,13 @@
  * access-log rows as they come. It looks at the pools only while somebody watches, keeps little for
  * each viewer, and drops rows (and says how many) rather than keep them for one who is slow.
  */
-import type { Entry } from '../scheduler/directory.ts';
+import type { Directory, Entry } from '../scheduler/directory.ts';
+import type { Scheduler } from '../scheduler/scheduler.ts';
 import type { Timer } from '../scheduler/clock.ts';
 import type { LogEntry } from '../store/entry.ts';
-import { shownEntry } from './access_log.ts';
 import type { PoolView } from './pool_view.ts';
 import { poolView } from './pool_view.ts';
-import type { Server } from './server.ts';
+import { shownEntry } from './shown_entry.ts';
 
 export const VIEWERS_MAX = 32;
 const TICK_MS = 1_000;
@@ -23,6 +23,12 @@ const BUFFER_BYTES = 256 * 1024;
 const TICKS_A_HEARTBEAT = 15;
 /** A viewer that has not read for so many ticks is let go. */
 const STALLED_TICKS_MAX = 60;
+
+/** What of the server is looked at. */
+interface Watched {
+  readonly directory: Directory;
+  readonly scheduler: Scheduler;
+}
 
 export interface ViewerOptions {
   /** This pool alone; null: all. */
@@ -79,7 +85,7 @@ export class Watch {
   }
 
   /** A stream of events; null where there are too many viewers. */
-  open(server: Server, options: ViewerOptions): ReadableStream<Uint8Array> | null {
+  open(server: Watched, options: ViewerOptions): ReadableStream<Uint8Array> | null {
     if (this.#viewers.size >= VIEWERS_MAX) return null;
     let viewer: Viewer;
     return new ReadableStream<Uint8Array>({
@@ -102,7 +108,7 @@ export class Watch {
     this.#viewers.clear();
   }
 
-  #leave(server: Server, viewer: Viewer): void {
+  #leave(server: Watched, viewer: Viewer): void {
     viewer.close();
     this.#viewers.delete(viewer);
     this.#listen(server);
@@ -112,20 +118,20 @@ export class Watch {
     this.#seen = new Map();
   }
 
-  #begin(server: Server): void {
+  #begin(server: Watched): void {
     for (const entry of server.directory.list()) this.#seen.set(entry.spec.name, sketch(entry));
     this.#timer = server.scheduler.clock.after(TICK_MS, () => this.#tick(server));
   }
 
   /** Hears the log only while somebody wants it. */
-  #listen(server: Server): void {
+  #listen(server: Watched): void {
     const wanting = [...this.#viewers].filter(({ options }) => options.wantsRows);
     server.scheduler.log.heard = wanting.length === 0
       ? () => {}
       : (entry) => this.#hear(server, wanting, entry);
   }
 
-  #hear(server: Server, wanting: readonly Viewer[], entry: LogEntry): void {
+  #hear(server: Watched, wanting: readonly Viewer[], entry: LogEntry): void {
     for (const viewer of wanting) {
       const { pool } = viewer.options;
       if (pool !== null && pool !== entry.pool) continue;
@@ -140,7 +146,7 @@ export class Watch {
     });
   }
 
-  #tick(server: Server): void {
+  #tick(server: Watched): void {
     this.#timer = server.scheduler.clock.after(TICK_MS, () => this.#tick(server));
     this.#compare(server);
     this.#ticks++;
@@ -155,7 +161,7 @@ export class Watch {
     }
   }
 
-  #compare(server: Server): void {
+  #compare(server: Watched): void {
     const now = new Map<string, string>();
     for (const entry of server.directory.list()) {
       const { name } = entry.spec;
@@ -186,7 +192,7 @@ function sketch({ pool, spec }: Entry): string {
   return parts.join(' ');
 }
 
-function tellPools(server: Server, viewer: Viewer, views: Map<string, PoolView | null>): void {
+function tellPools(server: Watched, viewer: Viewer, views: Map<string, PoolView | null>): void {
   const pools: PoolView[] = [];
   const gone: string[] = [];
   for (const name of [...viewer.changed].slice(0, POOLS_AN_EVENT)) {
@@ -194,7 +200,7 @@ function tellPools(server: Server, viewer: Viewer, views: Map<string, PoolView |
     let view = views.get(name);
     if (view === undefined) {
       const entry = server.directory.get(name);
-      view = entry === undefined ? null : poolView(entry, server);
+      view = entry === undefined ? null : poolView(entry, server.scheduler.clock);
       views.set(name, view);
     }
     if (view === null) gone.push(name);

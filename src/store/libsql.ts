@@ -14,7 +14,8 @@ import {
 } from './claim.ts';
 import { Connection } from './libsql/connection.ts';
 import { storeError } from './libsql/store_error.ts';
-import { createFile, createFolder, inspectFile, pathOfUrl, urlOfPath } from './libsql/file.ts';
+import { createFile, createFolder, inspectFile } from './libsql/file.ts';
+import { pathOfUrl, urlOfPath } from './libsql/file_url.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
 import * as desk from './libsql/desk.ts';
 import { deleteLeases } from './libsql/fold.ts';
@@ -99,7 +100,8 @@ export class LibsqlStore implements Store {
         await connection.run((client) => client.executeMultiple('PRAGMA journal_mode = WAL'));
       }
       const silent = isLocked ? null : await silentEpoch(connection, sleep);
-      const isNew = await migrateSchema(connection, path ?? url);
+      // The URL may hold a token.
+      const isNew = await migrateSchema(connection, path ?? new URL(url).host);
       const claim = await takeClaim(connection, { owner, isLocked, sleep, silentEpoch: silent });
       connection.epoch = claim.epoch;
       return await this.#recover(connection, claim, isNew);
@@ -227,9 +229,10 @@ export class LibsqlStore implements Store {
 
   async close(): Promise<void> {
     const connection = this.#connection;
-    await this.#checkpointing;
     try {
       await this.#journal.fold();
+      // The fold that ended just now may have begun one.
+      await this.#checkpointing;
       await releaseClaim(connection);
       if (connection.isFile) await connection.execute('PRAGMA wal_checkpoint(TRUNCATE)', []);
     } finally {

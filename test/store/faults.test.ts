@@ -45,6 +45,16 @@ describe('a crash after a checkpoint', () => {
   });
 });
 
+test('a store that is closed while a fold goes on waits for its checkpoint', async () => {
+  const path = join(folder(), 'a.db');
+  const store = await opened(path);
+  for (let n = 0; n < 600; n += 1) await store.commit(begin(`s${n}`));
+  const folding = store.fold();
+  await store.close();
+  await folding;
+  expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
+});
+
 describe('a database file that is moved while it is open', () => {
   test('fails all writes from the next fold on, and goes on when it is back', async () => {
     const path = join(folder(), 'a.db');
@@ -79,6 +89,16 @@ describe('a write-ahead log', () => {
     await store.fold();
     await store.commit(begin('s4'));
     expect(await slotIds(libsqlAt(crashCopy(path)))).toEqual(['s1', 's2', 's3', 's4']);
+    await store.close();
+  });
+
+  test('that is removed before the first commit takes none that a crash would lose', async () => {
+    const path = join(folder(), 'a.db');
+    const store = await opened(path);
+    rmSync(`${path}-wal`);
+    await expect(store.commit(begin('s1'))).rejects.toMatchObject({ kind: 'failed' });
+    await store.commit(begin('s2'));
+    expect(await slotIds(libsqlAt(crashCopy(path)))).toEqual(['s2']);
     await store.close();
   });
 

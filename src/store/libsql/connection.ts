@@ -6,15 +6,15 @@
  * they are durable, and keep the write lock. Nor may it go on with a log that failed to reach the
  * disk before the main file holds all of it.
  */
-import { statSync } from 'node:fs';
 import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client';
 import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql';
 import { StoreError } from '../store.ts';
 import { Appender } from './appender.ts';
 import { Checkpointer } from './checkpointer.ts';
-import { urlOfPath } from './file.ts';
+import { fileIdAt } from './file_id.ts';
+import { urlOfPath } from './file_url.ts';
 import { LogFile } from './log_file.ts';
-import { storeError } from './store_error.ts';
+import { isOfDisk, storeError } from './store_error.ts';
 
 /** The driver waits on the main thread, so it may hardly wait at all; callers try again. */
 const BUSY_WAIT_MS = 5;
@@ -54,8 +54,8 @@ export class Connection {
   /** Both are made by their first use, and anew after the connection is. */
   #appender: Appender | null = null;
   #checkpointer: Checkpointer | null = null;
-  /** Device and inode of the file, known from the first use on. */
-  #file = '';
+  /** The file in use, known from the first use on. */
+  #file: string | null = null;
   /** Whether what the log holds may not be on the disk although it was to be. */
   #isLogInDoubt = false;
   #tail: Promise<unknown> = Promise.resolve();
@@ -134,7 +134,9 @@ export class Connection {
   async checkpoint(): Promise<boolean> {
     const path = this.#path;
     if (path === null) return true;
-    await this.#checkpointerOf(path).copy();
+    await this.#checkpointerOf(path).copy().catch((error) => {
+      throw this.#doubted(error);
+    });
     return await this.run(async (client) => {
       await this.#checkpointerOf(path).copy();
       const { rows } = await client.execute('PRAGMA wal_checkpoint(RESTART)');
@@ -175,16 +177,21 @@ export class Connection {
   }
 
   #appenderOf(path: string, sql: string): Appender {
-    return this.#appender ??= new Appender({
-      path: existing(path),
-      pragmas: `${PRAGMAS} ${UNSYNCED};`,
-      sql,
-      busyWaitMs: BUSY_WAIT_MS,
-    });
+    if (this.#appender === null) {
+      this.checkFile();
+      const pragmas = `${PRAGMAS} ${UNSYNCED};`;
+      const file = existing(path);
+      this.#appender = new Appender({ path: file, pragmas, sql, busyWaitMs: BUSY_WAIT_MS });
+    }
+    return this.#appender;
   }
 
   #checkpointerOf(path: string): Checkpointer {
-    return this.#checkpointer ??= new Checkpointer(existing(path), BUSY_WAIT_MS);
+    if (this.#checkpointer === null) {
+      this.checkFile();
+      this.#checkpointer = new Checkpointer(existing(path), BUSY_WAIT_MS);
+    }
+    return this.#checkpointer;
   }
 
   #closeHelpers(): void {
@@ -208,13 +215,20 @@ export class Connection {
       if (this.#doubt !== 'none') await this.#recover();
       return await work(this.#client);
     } catch (error) {
-      const cause = storeError(error);
-      // A statement that met a lock stands open until the garbage collector finds it. All other
-      // errors end their statement, and a new connection each time would pile up open files.
-      if (cause.kind === 'busy') this.#doubt = 'connection';
-      else if (cause.kind === 'failed' && this.#doubt === 'none') this.#doubt = 'statement';
-      throw cause;
+      throw this.#doubted(error);
     }
+  }
+
+  /** What the error means, once it is noted what must not be trusted any more. */
+  #doubted(error: unknown): StoreError {
+    const cause = storeError(error);
+    // Where SQLite's own sync fails, earlier pages of the log may be lost that nobody waited for.
+    if (isOfDisk(error)) this.#isLogInDoubt = true;
+    // A statement that met a lock stands open until the garbage collector finds it. All other
+    // errors end their statement, and a new connection each time would pile up open files.
+    if (cause.kind === 'busy') this.#doubt = 'connection';
+    else if (cause.kind === 'failed' && this.#doubt === 'none') this.#doubt = 'statement';
+    return cause;
   }
 
   /**
@@ -225,7 +239,7 @@ export class Connection {
   async #recover(): Promise<void> {
     const path = this.#path;
     if (path !== null) {
-      if (this.#file === '') this.#file = fileAt(path);
+      this.#file ??= fileIdAt(path);
       this.#checkMainFile(path);
       if (this.#isLogInDoubt || this.#log?.isAway) await this.#emptyLog();
     }
@@ -238,11 +252,13 @@ export class Connection {
     // COMMIT fails where a statement stands open.
     const proof = this.epoch === 0 ? '' : beatSql(this.epoch);
     await this.#client.executeMultiple(`BEGIN IMMEDIATE; ${proof} COMMIT;`);
+    // The log in use is known from here on, before anything is told that stands in it alone.
+    this.checkFile();
     this.#doubt = 'none';
   }
 
   #checkMainFile(path: string): void {
-    if (fileAt(path) === this.#file) return;
+    if (fileIdAt(path) === this.#file) return;
     this.#doubt = 'connection';
     throw new StoreError('failed', `The database ${path} was moved, removed or replaced.`);
   }
@@ -268,15 +284,6 @@ function existing(path: string): string {
 
 function fetchInTime(input: Request): Promise<Response> {
   return fetch(input, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
-}
-
-function fileAt(path: string): string {
-  try {
-    const { dev, ino } = statSync(path);
-    return `${dev}:${ino}`;
-  } catch {
-    return 'none';
-  }
 }
 
 function beatSql(epoch: number): string {

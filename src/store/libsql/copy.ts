@@ -5,7 +5,7 @@
  */
 import { type Client, createClient } from '@libsql/client';
 import { storeError } from './store_error.ts';
-import { urlOfPath } from './file.ts';
+import { urlOfPath } from './file_url.ts';
 
 const BUSY_WAIT_MS = 5_000;
 

@@ -12,31 +12,14 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { type Client, createClient, LibsqlError } from '@libsql/client';
 import { StoreError } from '../store.ts';
+import { encodePath } from './file_url.ts';
 import { storeError } from './store_error.ts';
 import { HASHES_SQL, missingMigrations, TABLES_SQL } from './migrate.ts';
 
 const MAGIC = 'SQLite format 3\0';
-
-/** The path in a `file:` URL, absolute. */
-export function pathOfUrl(url: string): string {
-  const [path = ''] = url.replace(/^file:/i, '').split(/[?#]/);
-  try {
-    return resolve(decodeURIComponent(path.replace(/^\/\/[^/]*/, '')));
-  } catch (error) {
-    throw storeError(error);
-  }
-}
-
-export function urlOfPath(path: string): string {
-  return `file:${encodePath(path)}`;
-}
-
-function encodePath(path: string): string {
-  return path.split('/').map(encodeURIComponent).join('/');
-}
 
 /** Creates the folder where it is missing, closed to other users. */
 export function createFolder(path: string): void {

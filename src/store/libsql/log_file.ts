@@ -3,28 +3,18 @@
  * way to the disk. Commits are synced here and not by SQLite, since the driver would stop the whole
  * process meanwhile: a slow disk must hold up nobody but those who wait for that very write.
  */
-import {
-  type BigIntStats,
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  fstatSync,
-  openSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs';
+import { fileIdAt, fileIdOf } from './file_id.ts';
 
 /** A disk that is slower on the average is waited for on a thread; to wake one takes up to this. */
 const SLOW_MS = 1;
 /** How much the last sync counts in the average. */
 const LAST_SHARE = 0.2;
 
-const EXACT = { bigint: true } as const;
-
 export class LogFile {
   readonly path: string;
   /** From the first use on, until it is closed. */
   #file: { readonly fd: number; readonly id: string } | null = null;
-
   /** How long a sync took lately, ms. */
   #averageMs = 0;
 
@@ -41,7 +31,7 @@ export class LogFile {
       // None was in use, and none is there.
       return false;
     }
-    return used.id !== idAt(this.path);
+    return used.id !== fileIdAt(this.path);
   }
 
   /**
@@ -66,7 +56,7 @@ export class LogFile {
     if (this.#file === null) {
       // Syncing asks for no more than this, and the server gives its right to write away.
       const fd = openSync(this.path, 'r');
-      this.#file = { fd, id: idOf(fstatSync(fd, EXACT)) };
+      this.#file = { fd, id: fileIdOf(fd) };
     }
     return this.#file;
   }
@@ -76,16 +66,4 @@ function syncBeside(fd: number): Promise<void> {
   return new Promise((done, failed) => {
     fdatasync(fd, (error) => error === null ? done() : failed(error));
   });
-}
-
-function idAt(path: string): string | null {
-  try {
-    return idOf(statSync(path, EXACT));
-  } catch {
-    return null;
-  }
-}
-
-function idOf({ dev, ino }: BigIntStats): string {
-  return `${dev}:${ino}`;
 }

@@ -23,6 +23,14 @@ export function storeError(error: unknown): StoreError {
   });
 }
 
+/** Whether the disk itself failed to read or write, and is neither full nor locked. */
+export function isOfDisk(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && String(cause.code).startsWith('SQLITE_IOERR')) return true;
+  }
+  return false;
+}
+
 export function lostError(): StoreError {
   return new StoreError('lost', 'Another server has claimed the database.');
 }

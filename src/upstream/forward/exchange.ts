@@ -171,6 +171,7 @@ export class Exchange implements Watched {
   }
 
   async #take(origin: Origin): Promise<Connection> {
+    if (this.#cut !== null) throw cutError(this.#cut);
     const taken = this.#means.connections.take(origin);
     const cut = new Promise<Cut>((told) => this.#tellCut = told);
     const first = await Promise.race([taken, cut]);

@@ -96,6 +96,28 @@ describe('a caller that hangs up while it waits', () => {
   );
 });
 
+describe('a slot that is taken back while the body of one that waited comes', () => {
+  it('lets nothing of it through', async () => {
+    upstream.play = silent;
+    const first = new RawCaller(server.port).send(GET);
+    expect(await holds(() => upstream.requests.length === 1)).toBe(true);
+    const second = new RawCaller(server.port).send(post(100, 'x'.repeat(50)));
+    await sleep(100);
+    upstream.sockets.forEach((socket) => socket.write(plain('first')));
+    await first.until(/first$/);
+    await sleep(100);
+    const { slots } = await server.admin('GET', '/pools/stages/slots');
+    expect(slots).toHaveLength(1);
+    const [{ ref }] = slots as [{ ref: string }];
+    await server.admin('DELETE', `/pools/stages/slots/${ref}`);
+    second.send('x'.repeat(50));
+    expect(await second.until(/"}$/)).toContain('HTTP/1.1 504 ');
+    expect(upstream.requests).toHaveLength(1);
+    expect(await server.capacity('stages')).toBe(1);
+    for (const caller of [first, second]) caller.close();
+  });
+});
+
 describe('an upstream that resets its connection', () => {
   it.each<[string, string, Play]>([
     ['in the middle of an upload', post(10, 'half'), (socket) => void socket.resetAndDestroy()],
