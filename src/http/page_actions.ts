@@ -36,10 +36,16 @@ interface Action {
   readonly tells?: Rule;
 }
 
-/** The instant that is so many units from now; null where no number was typed. */
+/**
+ * The instant that is so many units from now; null where nothing was typed, which means for ever,
+ * as nothing else may. @throws SyntaxError
+ */
 function laterMs(typed: string | undefined, unitMs: number, server: Server): number | null {
-  const units = Number(typed ?? 0);
-  return units > 0 ? epochMs(server) + units * unitMs : null;
+  const text = typed?.trim() ?? '';
+  if (text === '') return null;
+  const units = Number(text);
+  if (units > 0) return epochMs(server) + Math.round(units * unitMs);
+  throw new SyntaxError(`a number above 0 is wanted, not "${text}".`);
 }
 
 const post = (path: string) => (form: Form): Ask => ({
