@@ -35,6 +35,27 @@ describe('a form of the page', () => {
   });
 });
 
+describe('a form that cannot be read', () => {
+  it.each([
+    ['a number that is none', 'change', 'concurrency.limit:int=abc'],
+    ['a number beyond all', 'change', 'concurrency.limit:int?=1e400'],
+    ['a value below a value', 'change', 'a:text=x&a.b:text=y'],
+    ['more than is taken', 'pause', `reason:text=x&x=${'x'.repeat(3_000_000)}`],
+    ['a key without its id', 'revoke-key', ''],
+  ])('%s is told so, and changes nothing', async (_, what, body) => {
+    const test = await TestServer.start();
+    await test.openPool('p1', { concurrency: { limit: 3 } });
+    const headers = await signedIn(test);
+    const path = `/admin/pools/p1/act/${what}`;
+    const told = await test.call(path, { method: 'POST', headers, body });
+    expect(told.status).toBe(200);
+    expect(await told.text()).toContain('role="alert"');
+    const { pool, spec } = test.server.directory.get('p1') ?? {};
+    expect(spec?.concurrency.limit).toBe(3);
+    expect(pool?.pause).toBeNull();
+  });
+});
+
 describe('an instant that no date can show', () => {
   it('is taken neither for a pause nor for a key, whose pages could not be shown', async () => {
     const test = await TestServer.start();
