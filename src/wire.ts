@@ -132,7 +132,7 @@ export const KeyBody = z.strictObject({
 
 export const PauseBody = z.strictObject({
   untilMs: epochMs.nullish().transform((value) => value ?? null),
-  reason: label.nullish().transform((value) => value ?? null),
+  reason: label.nullish().transform((value) => value || null),
 });
 
 /** A number in a query string. */

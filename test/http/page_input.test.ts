@@ -56,6 +56,16 @@ describe('a form that cannot be read', () => {
   });
 });
 
+describe('a pause', () => {
+  it('with an empty reason has none', async () => {
+    const test = await TestServer.start();
+    await test.openPool('p1');
+    await test.admin('POST', '/pools/p1/pause', { reason: '' });
+    const status = await (await test.admin('GET', '/pools/p1/status')).json();
+    expect(status).toMatchObject({ reason: 'paused by the operator' });
+  });
+});
+
 describe('an instant that no date can show', () => {
   it('is taken neither for a pause nor for a key, whose pages could not be shown', async () => {
     const test = await TestServer.start();
