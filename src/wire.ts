@@ -121,7 +121,9 @@ export const PoolSpec = z.strictObject({
 });
 export type PoolSpec = z.infer<typeof PoolSpec>;
 
-const epochMs = z.int().min(0);
+/** The last instant that a date can show; one beyond it no page and no table could print. */
+const EPOCH_MS_MAX = 8_640_000_000_000_000;
+const epochMs = z.int().min(0).max(EPOCH_MS_MAX);
 
 export const KeyBody = z.strictObject({
   name: z.string().min(1).regex(PRINTABLE, 'must be at most 128 printable characters'),
@@ -130,7 +132,7 @@ export const KeyBody = z.strictObject({
 
 export const PauseBody = z.strictObject({
   untilMs: epochMs.nullish().transform((value) => value ?? null),
-  reason: label.nullish().transform((value) => value ?? null),
+  reason: label.nullish().transform((value) => value || null),
 });
 
 /** A number in a query string. */

@@ -14,6 +14,17 @@ const LIMIT_MS = 10_000;
 /** A JSON object of the server; fields are read with the functions of `fields.ts`. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** The server's no. */
+export class Refusal extends Stop {
+  /** As the errors' table has it. */
+  readonly code: unknown;
+
+  constructor(message: string, code: unknown) {
+    super(EXIT.refused, message);
+    this.code = code;
+  }
+}
+
 export class AdminClient {
   readonly url: string;
   readonly #token: string;
@@ -56,7 +67,7 @@ export class AdminClient {
       throw new Stop(EXIT.refused, `${this.url} does not take the token in ${VARIABLE}`);
     }
     const message = answer?.['message'];
-    if (typeof message === 'string') throw new Stop(EXIT.refused, message);
+    if (typeof message === 'string') throw new Refusal(message, answer?.['error']);
     throw new Stop(EXIT.unreachable, `${this.url} answers ${response.status}, not as nthbouncer`);
   }
 }

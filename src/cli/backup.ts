@@ -8,6 +8,7 @@ import { messageOf } from '../log.ts';
 import { copyDatabase } from '../store/libsql/copy.ts';
 import { inspectFile } from '../store/libsql/file.ts';
 import { pathOfUrl } from '../store/libsql/file_url.ts';
+import { StoreError } from '../store/store.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
 import type { Shown } from './show.ts';
@@ -24,6 +25,9 @@ export const backupCommand: Command = {
   },
 };
 
+/** What is amiss with the database itself rather than with the copying. */
+const OF_THE_DATABASE: ReadonlySet<string> = new Set(['damaged', 'foreign', 'newer_schema']);
+
 async function backup(file: string, { db, json }: Shown & { db: string }): Promise<void> {
   const path = fileOf(db, 'backup');
   const target = resolve(file);
@@ -35,12 +39,14 @@ async function backup(file: string, { db, json }: Shown & { db: string }): Promi
     // Closed to others before anything is in it.
     await Deno.writeFile(part, new Uint8Array(), { mode: 0o600, createNew: true });
     await copyDatabase(path, part);
-    await inspectFile(part);
+    if (!await inspectFile(part)) throw new StoreError('foreign', `${path} holds no data of ours.`);
     await syncFile(part);
     await replaceFile(part, target);
   } catch (error) {
     await Deno.remove(part).catch(() => {});
-    throw new Stop(EXIT.failed, `no backup was made: ${messageOf(error)}`);
+    const kind = error instanceof StoreError ? error.kind : 'failed';
+    const exit = OF_THE_DATABASE.has(kind) ? EXIT.database : EXIT.failed;
+    throw new Stop(exit, `no backup was made: ${messageOf(error)}`);
   }
   const { size } = await Deno.stat(target);
   if (json) return printJson({ file: target, bytes: size });

@@ -10,8 +10,8 @@ import { EXIT, Stop } from './command.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson, printTable } from './show.ts';
 import { shownMs } from './duration.ts';
-import { fieldOf, numberOf, rowsOf, textOf } from './fields.ts';
-import { statusOf } from './pool_commands.ts';
+import { fieldOf, numberOf, textOf } from './fields.ts';
+import { poolsNow } from './pool_commands.ts';
 import { serverNowMs } from './server_time.ts';
 import { serverUrl } from './server_url.ts';
 import { whyUnreached } from './unreached.ts';
@@ -51,16 +51,17 @@ async function examine(): Promise<Finding[]> {
   const ready = await open(`${url}/readyz`);
   const detail = ready === 200 ? 'takes writes' : `not ready (${ready})`;
   const findings = [up, finding('database', ready === 200, detail)];
+  let asked = 'admin token';
   try {
     const client = new AdminClient();
     const version = await client.get('/version');
     findings.push(finding('admin token', true, 'taken'), versionFinding(version));
     findings.push(clockFinding(await serverNowMs(client)));
-    const pools = rowsOf(await client.get('/pools'), 'pools');
-    for (const spec of pools) findings.push(poolFinding(spec, await statusOf(client, spec)));
+    asked = 'pools';
+    for (const { spec, status } of await poolsNow(client)) findings.push(poolFinding(spec, status));
   } catch (error) {
     if (!(error instanceof Stop)) throw error;
-    findings.push(finding('admin token', false, error.message));
+    findings.push(finding(asked, false, error.message));
   }
   return findings;
 }

@@ -5,7 +5,7 @@ import type { Command as Program } from 'commander';
 import { openTo } from '../open_pool.ts';
 import type { AccessSpec } from '../wire_access.ts';
 import type { Row } from './admin_client.ts';
-import { AdminClient, poolPath } from './admin_client.ts';
+import { AdminClient, poolPath, Refusal } from './admin_client.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
 import type { Column, Shown } from './show.ts';
@@ -44,16 +44,28 @@ function addPauses(pool: Program): void {
     .action(drain);
 }
 
-/** What a pool does now, with its settings. */
-export async function statusOf(client: AdminClient, spec: Row): Promise<Row> {
+type Asked = Pick<AdminClient, 'get'>;
+
+/** All pools, their settings and what they do now, less those that are deleted meanwhile. */
+export async function poolsNow(client: Asked): Promise<{ spec: Row; status: Row }[]> {
+  const specs = rowsOf(await client.get('/pools'), 'pools');
+  const found = await Promise.all(specs.map(async (spec) => {
+    const status = await statusOf(client, spec);
+    return status === null ? [] : [{ spec, status }];
+  }));
+  return found.flat();
+}
+
+/** null where the pool is gone. */
+async function statusOf(client: Asked, spec: Row): Promise<Row | null> {
   const name = textOf(spec, 'name');
-  return {
-    name,
-    mode: fieldOf(spec, 'concurrency.mode'),
-    ...await client.get(
-      poolPath(name, 'status'),
-    ),
-  };
+  try {
+    const status = await client.get(poolPath(name, 'status'));
+    return { name, mode: fieldOf(spec, 'concurrency.mode'), ...status };
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return null;
+    throw error;
+  }
 }
 
 export const STATUS_COLUMNS: readonly Column[] = [
@@ -68,9 +80,7 @@ export const STATUS_COLUMNS: readonly Column[] = [
 ];
 
 async function list({ json }: Shown): Promise<void> {
-  const client = new AdminClient();
-  const pools = rowsOf(await client.get('/pools'), 'pools');
-  const rows = await Promise.all(pools.map((spec) => statusOf(client, spec)));
+  const rows = (await poolsNow(new AdminClient())).map(({ status }) => status);
   if (json) return printJson(rows);
   printTable(rows, STATUS_COLUMNS, 'There is no pool yet: nthbouncer pool create NAME');
 }

@@ -70,7 +70,8 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
   try {
     json = JSON.parse(await Deno.readTextFile(path));
   } catch (error) {
-    throw new PoolFileError(`${path}: ${messageOf(error)}`);
+    // The runtime quotes what stands around a mistake, which may be a secret.
+    throw new PoolFileError(`${path}: ${messageOf(error).replace(/, (\.{3})?".*"/s, '')}`);
   }
   const { pools } = checked(PoolFile, json, path);
   const seen = new Set<string>();

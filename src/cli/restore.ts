@@ -43,6 +43,7 @@ async function restore(file: string, { db, json }: Shown & { db: string }): Prom
   try {
     await replace(path, source, kept);
   } catch (error) {
+    await Deno.remove(partOf(path)).catch(() => {});
     throw new Stop(EXIT.failed, `not restored: ${messageOf(error)}`);
   }
   if (json) return printJson({ database: path, kept });
@@ -67,8 +68,13 @@ async function notBackup(source: string): Promise<string | null> {
   }
 }
 
+/** Where the copy is made, before it takes the database's name. */
+function partOf(path: string): string {
+  return `${path}.restore-part`;
+}
+
 async function replace(path: string, source: string, kept: string | null): Promise<void> {
-  const part = `${path}.restore-part`;
+  const part = partOf(path);
   await Deno.copyFile(source, part);
   await Deno.chmod(part, 0o600);
   await syncFile(part);

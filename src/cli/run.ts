@@ -9,7 +9,7 @@ import type { Pool, Slot } from '../client/client.ts';
 import { messageOf } from '../log.ts';
 import type { Command } from './command.ts';
 import { EXIT, printError, Stop } from './command.ts';
-import { count } from './show.ts';
+import { count, harmless } from './show.ts';
 import { oneWord } from './one_word.ts';
 import { durationMs } from './duration.ts';
 import { Guard, numberOf, ProcessGroup } from './process_group.ts';
@@ -63,6 +63,8 @@ const GRACE_MS = 5_000;
 /** For a lease that is another's already, perhaps. */
 const GONE_GRACE_MS = 1_000;
 const EX_TEMPFAIL = 75;
+/** Characters that a holder's label may have. */
+const LABEL_MAX = 128;
 
 async function run(name: string, command: readonly string[], options: Options): Promise<number> {
   const key = await keyOf(options);
@@ -74,7 +76,7 @@ async function run(name: string, command: readonly string[], options: Options): 
   const slot = await acquired(pool, name, {
     waitMs: options.wait ?? 0,
     signal: signals.given,
-    holder: options.holder ?? basename(command[0] ?? ''),
+    holder: options.holder ?? labelOf(command[0] ?? ''),
     marginMs: (termMs: number) => marginMs(termMs) + graceMs(termMs),
     onRenewed: () => renewed(),
     ...(options.slots === undefined ? {} : { slots: options.slots }),
@@ -96,6 +98,11 @@ async function run(name: string, command: readonly string[], options: Options): 
     printError(`nthbouncer: the slot was not released: ${messageOf(error)}`);
   });
   return end.isLost() ? EXIT.lost : exitCode;
+}
+
+/** The command's name, as far as a label may hold it; a file may have any. */
+export function labelOf(command: string): string {
+  return [...harmless(basename(command))].slice(0, LABEL_MAX).join('');
 }
 
 /** Where the slot's signal fires, ends the group within what is left of the lease. */

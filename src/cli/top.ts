@@ -9,8 +9,8 @@ import { print } from './command.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson, tableOf } from './show.ts';
 import { durationMs } from './duration.ts';
-import { numberOf, rowsOf, textOf } from './fields.ts';
-import { STATUS_COLUMNS, statusOf } from './pool_commands.ts';
+import { numberOf, textOf } from './fields.ts';
+import { poolsNow, STATUS_COLUMNS } from './pool_commands.ts';
 
 interface Options extends Shown {
   readonly every: number;
@@ -44,8 +44,7 @@ async function top(options: Options): Promise<void> {
 }
 
 async function busiest(client: AdminClient): Promise<Row[]> {
-  const pools = rowsOf(await client.get('/pools'), 'pools');
-  const rows = await Promise.all(pools.map((spec) => statusOf(client, spec)));
+  const rows = (await poolsNow(client)).map(({ status }) => status);
   const weight = (row: Row) =>
     (numberOf(row, 'queued') ?? 0) * 1_000_000 + (numberOf(row, 'inUse') ?? 0);
   return rows.sort((a, b) =>

@@ -49,10 +49,14 @@ const RENEW_LIMIT_MS = 5_000;
 /** A failing first call is repeated once even where no wait was asked for: it may hold a slot. */
 const TRIES_MIN = 2;
 
-/** @throws Refused, Unreachable, BadAnswer, or the reason of the options' signal. */
+/** @throws TypeError, Refused, Unreachable, BadAnswer, or the reason of the options' signal. */
 export async function acquire(parts: AcquireParts, options: AcquireOptions): Promise<Slot> {
   const { clock, random } = parts;
   const { waitMs = 0, signal } = options;
+  // With NaN, as of a variable that is not set, no budget would ever be over.
+  if (typeof waitMs !== 'number' || Number.isNaN(waitMs)) {
+    throw new TypeError(`waitMs: a number of ms is wanted, not ${String(waitMs)}.`);
+  }
   const budgetEndsAtMs = clock.nowMs() + waitMs;
   const keys = new Keys(parts, options);
   try {

@@ -55,7 +55,10 @@ export class Slot implements AsyncDisposable {
     this.termMs = grant.termMs;
     this.queuedMs = grant.queuedMs;
     this.#renewEveryMs = Math.min(grant.renewIntervalMs, grant.termMs / 3);
-    this.#marginMs = Math.min(parts.marginMs(grant.termMs), grant.termMs / 2);
+    // What is no length of time would let the signal fire too late, or never.
+    const marginMs = parts.marginMs(grant.termMs);
+    const half = grant.termMs / 2;
+    this.#marginMs = marginMs >= 0 ? Math.min(marginMs, half) : half;
     const beyondMs = grant.requestDeadline - grant.leaseDeadline;
     const lifeMs = grant.leaseMs ?? grant.termMs + beyondMs;
     this.#requestEndsAtMs = earliestMs + lifeMs;

@@ -49,50 +49,60 @@ export class Transport {
 
   /** @throws TypeError, Refused, Unreachable, BadAnswer, or the reason of the call's signal. */
   async post(call: Call): Promise<Answer> {
-    const key = typeof this.#key === 'function' ? await this.#key() : this.#key;
-    // Whoever refuses such a header says what is in it.
-    if (key !== undefined && !/^[\x21-\x7e]*$/.test(key)) {
-      throw new TypeError('The key is not one word of visible ASCII characters.');
-    }
-    const { response, text } = await this.#send(call, key);
-    const body = objectOf(text);
-    if (response.status === 200 && body !== null) return { body, headers: response.headers };
-    throw refusal(response, body);
-  }
-
-  async #send(
-    call: Call,
-    key: string | undefined,
-  ): Promise<{ response: Response; text: string }> {
-    const { signal } = call;
+    const { signal, limitMs } = call;
     signal?.throwIfAborted();
     const controller = new AbortController();
     const abort = () => controller.abort(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
-    const late = new Unreachable(`No answer came within ${Math.ceil(call.limitMs)} ms.`);
-    const cancel = this.#clock.after(call.limitMs, () => controller.abort(late));
+    const late = new Unreachable(`No answer came within ${Math.ceil(limitMs)} ms.`);
+    const cancel = this.#clock.after(limitMs, () => controller.abort(late));
     try {
-      const response = await this.#fetch(`${this.#base}${call.path}`, {
-        method: 'POST',
-        redirect: 'manual',
-        signal: controller.signal,
-        headers: {
-          ...(key === undefined ? {} : { 'x-nthpool-key': key }),
-          ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...call.headers,
-        },
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-      });
-      return { response, text: await response.text() };
-    } catch (error) {
-      if (signal?.aborted) throw signal.reason;
-      if (controller.signal.aborted) throw late;
-      throw new Unreachable(`The server cannot be reached: ${reasonOf(error)}.`, { cause: error });
+      // Whoever gives the key may be as slow as any server.
+      const given = typeof this.#key === 'function' ? this.#key() : this.#key;
+      const key = typeof given === 'object' ? await unlessAborted(given, controller.signal) : given;
+      // Whoever refuses such a header says what is in it.
+      if (key !== undefined && !/^[\x21-\x7e]*$/.test(key)) {
+        throw new TypeError('The key is not one word of visible ASCII characters.');
+      }
+      const { response, text } = await this.#send(call, { key, signal: controller.signal });
+      const body = objectOf(text);
+      if (response.status === 200 && body !== null) return { body, headers: response.headers };
+      throw refusal(response, body);
     } finally {
       cancel();
       signal?.removeEventListener('abort', abort);
     }
   }
+
+  async #send(
+    { path, headers, body }: Call,
+    { key, signal }: { readonly key: string | undefined; readonly signal: AbortSignal },
+  ): Promise<{ response: Response; text: string }> {
+    try {
+      const response = await this.#fetch(`${this.#base}${path}`, {
+        method: 'POST',
+        redirect: 'manual',
+        signal,
+        headers: {
+          ...(key === undefined ? {} : { 'x-nthpool-key': key }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { response, text: await response.text() };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw new Unreachable(`The server cannot be reached: ${reasonOf(error)}.`, { cause: error });
+    }
+  }
+}
+
+function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((done, fail) => {
+    signal.addEventListener('abort', () => fail(signal.reason), { once: true });
+    value.then(done, fail);
+  });
 }
 
 /** What the answer to an acquire must hold. */

@@ -61,9 +61,9 @@ function valueOf(type: string, text: string): unknown {
   const isEmpty = text.trim() === '';
   switch (type) {
     case 'int':
-      return Number(text);
+      return numberOf(text);
     case 'int?':
-      return isEmpty ? null : Number(text);
+      return isEmpty ? null : numberOf(text);
     case 'bool':
       return text === 'true';
     case 'json':
@@ -87,6 +87,12 @@ function valueOf(type: string, text: string): unknown {
     default:
       return LEFT_OUT;
   }
+}
+
+/** What is no number stays text, which the API refuses; JSON has null for it, which resets. */
+function numberOf(text: string): number | string {
+  const number = Number(text);
+  return Number.isFinite(number) ? number : text;
 }
 
 function linesOf(text: string): string[] {
@@ -115,6 +121,10 @@ function put(root: Json, path: string, value: unknown): void {
   const steps = path.split('.');
   const last = steps.pop() ?? '';
   let inner = root;
-  for (const step of steps) inner = (inner[step] ??= Object.create(null)) as Json;
+  for (const step of steps) {
+    const below = inner[step] ??= Object.create(null);
+    if (typeof below !== 'object') throw new SyntaxError(`${path}: ${step} is a value already.`);
+    inner = below as Json;
+  }
   inner[last] = value;
 }

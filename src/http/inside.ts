@@ -51,6 +51,7 @@ function doorOf(server: Server): Hono {
   for (const { method, path, answer } of ROUTES) {
     if (path.startsWith(API)) door.on(method, path, (context) => answer(context, server));
   }
+  door.notFound(() => faultAnswer('not_found'));
   door.onError((error) => {
     if (error instanceof Fault) return faultAnswer(error.code, error.parts);
     throw error;

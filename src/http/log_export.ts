@@ -40,9 +40,18 @@ const TYPES: Readonly<Record<string, string>> = {
   jsonl: 'application/jsonl; charset=utf-8',
 };
 
-/** What the log's page and its export may be narrowed to. */
-export function logPath(context: Context, server: Server, limit: number): string {
-  const { outcome = '', keyId = '', minutes = '', cursor = '' } = context.req.query();
+/** Where a page of the log is read, narrowed as the query says. @throws Fault */
+export function logPath(
+  context: Context,
+  server: Server,
+  { limit, cursor }: { readonly limit: number; readonly cursor: string },
+): string {
+  const { outcome = '', keyId = '', minutes = '' } = context.req.query();
+  if (!/^\d{0,6}$/.test(minutes)) {
+    throw new Fault('invalid_request', {
+      message: 'minutes: must be a whole number of at most 6 digits.',
+    });
+  }
   const since = Number(minutes) > 0 ? String(epochMs(server) - Number(minutes) * 60_000) : '';
   const asked = Object.entries({ outcome, keyId, since, cursor, limit: String(limit) })
     .filter(([, value]) => value !== '');
@@ -50,15 +59,17 @@ export function logPath(context: Context, server: Server, limit: number): string
   return `/pools/${pool}/log?${new URLSearchParams(asked)}`;
 }
 
-export function exportLog(context: Context, server: Server): Response {
+export async function exportLog(context: Context, server: Server): Promise<Response> {
   const { spec } = entryOf(context, server);
   const form = (context.req.param('file') ?? '').replace('export.', '');
   const type = Object.hasOwn(TYPES, form) ? TYPES[form] : undefined;
   if (type === undefined) throw new Fault('not_found');
   const row = form === 'csv' ? csvRow : (entry: Json) => `${JSON.stringify(entry)}\n`;
   const encoder = new TextEncoder();
-  const path = logPath(context, server, PAGE_ROWS);
-  let cursor: string | null = '';
+  const read = (cursor: string) =>
+    readApi(server, logPath(context, server, { limit: PAGE_ROWS, cursor }));
+  // Read before the answer begins, so that what is asked amiss is refused rather than broken off.
+  let page: Json | null = await read('');
   let rows = 0;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -66,13 +77,13 @@ export function exportLog(context: Context, server: Server): Response {
     },
     pull: async (controller) => {
       for (let sent = 0; sent === 0;) {
-        if (cursor === null || rows >= ROWS_MAX) return controller.close();
-        const page = await readApi(server, cursor === '' ? path : `${path}&cursor=${cursor}`);
-        cursor = page['nextCursor'] as string | null;
+        if (page === null || rows >= ROWS_MAX) return controller.close();
         const entries = page['entries'] as Json[];
+        const next = page['nextCursor'] as string | null;
         rows += PAGE_ROWS;
         if (entries.length > 0) controller.enqueue(encoder.encode(entries.map(row).join('')));
         sent = entries.length;
+        page = next === null || rows >= ROWS_MAX ? null : await read(next);
       }
     },
   });

@@ -43,15 +43,17 @@ function labelled(views: readonly PoolView[]): Iterable<readonly [string, PoolVi
   return views.map((view, at) => [at < POOLS_MAX ? view.name : OTHER_POOLS, view] as const);
 }
 
-/** One series a pool; those of further pools are summed. */
-function byPool(of: (view: PoolView, server: Server) => number | null) {
+const sum = (one: number, other: number): number => one + other;
+
+/** One series a pool; those of further pools are joined in one, summed unless said otherwise. */
+function byPool(of: (view: PoolView, server: Server) => number | null, join = sum) {
   return ({ server, views }: Scrape): Iterable<Sample> => {
-    const sums = new Map<string, number>();
+    const joined = new Map<string, number>();
     for (const [pool, view] of labelled(views)) {
       const value = of(view, server);
-      if (value !== null) sums.set(pool, (sums.get(pool) ?? 0) + value);
+      if (value !== null) joined.set(pool, join(joined.get(pool) ?? 0, value));
     }
-    return [...sums].map(([pool, value]) => [{ pool }, value]);
+    return [...joined].map(([pool, value]) => [{ pool }, value]);
   };
 }
 
@@ -120,7 +122,7 @@ export const SOURCES: readonly Source[] = [
     ...pool,
     name: 'nthbouncer_pool_oldest_wait_seconds',
     help: 'How long the oldest waiter has waited; 0 where nobody does.',
-    read: byPool(({ oldestWaitMs }) => oldestWaitMs / 1000),
+    read: byPool(({ oldestWaitMs }) => oldestWaitMs / 1000, Math.max),
   },
   {
     ...pool,

@@ -11,6 +11,7 @@ import type { Rule } from '../admin/in_force.ts';
 import { inForce } from '../admin/in_force.ts';
 import { FreshKey } from '../admin/keys.tsx';
 import { readBytes } from './body.ts';
+import { Fault } from './fault.ts';
 import type { Form } from './form.ts';
 import { formOf, jsonOfForm } from './form.ts';
 import type { Ask, Told } from './inside.ts';
@@ -36,10 +37,16 @@ interface Action {
   readonly tells?: Rule;
 }
 
-/** The instant that is so many units from now; null where no number was typed. */
+/**
+ * The instant that is so many units from now; null where nothing was typed, which means for ever,
+ * as nothing else may. @throws SyntaxError
+ */
 function laterMs(typed: string | undefined, unitMs: number, server: Server): number | null {
-  const units = Number(typed ?? 0);
-  return units > 0 ? epochMs(server) + units * unitMs : null;
+  const text = typed?.trim() ?? '';
+  if (text === '') return null;
+  const units = Number(text);
+  if (units > 0) return epochMs(server) + Math.round(units * unitMs);
+  throw new SyntaxError(`a number above 0 is wanted, not "${text}".`);
 }
 
 const post = (path: string) => (form: Form): Ask => ({
@@ -90,14 +97,27 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
 };
 
-export async function makePool(context: Context, server: Server): Promise<Response> {
+/** Answers a form; one that cannot be read is told in it, and nothing was done. */
+function answering(answer: (context: Context, server: Server) => Promise<Response>) {
+  return async (context: Context, server: Server): Promise<Response> => {
+    try {
+      return await answer(context, server);
+    } catch (error) {
+      if (error instanceof Fault) return pieceAnswer(context, Problem({ message: error.message }));
+      if (!(error instanceof SyntaxError)) throw error;
+      return pieceAnswer(context, Problem({ message: `This cannot be read: ${error.message}` }));
+    }
+  };
+}
+
+export const makePool = answering(async (context, server) => {
   const body = jsonOfForm(await readForm(context, server));
   const told = await askApi(server, { method: 'POST', path: '/pools', body });
   if (!told.ok) return problem(context, told);
   return goTo(context, `/admin/pools/${String(told.json['name'])}`);
-}
+});
 
-export async function act(context: Context, server: Server): Promise<Response> {
+export const act = answering(async (context, server) => {
   const name = context.req.param('pool') ?? '';
   const what = context.req.param('what') ?? '';
   const action = Object.hasOwn(ACTIONS, what) ? ACTIONS[what] : undefined;
@@ -108,13 +128,7 @@ export async function act(context: Context, server: Server): Promise<Response> {
     const issues = [{ path: 'confirm', reason: `type ${name} to confirm` }];
     return pieceAnswer(context, Problem({ message, issues }));
   }
-  let ask: Ask;
-  try {
-    ask = action.ask(form, server);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return pieceAnswer(context, Problem({ message: `This cannot be read: ${error.message}` }));
-  }
+  const ask = action.ask(form, server);
   const path = `/pools/${encodeURIComponent(name)}${ask.path}`;
   const told = await patiently(server, { ...ask, path }, what === 'drain');
   if (!told.ok) return problem(context, told);
@@ -127,7 +141,7 @@ export async function act(context: Context, server: Server): Promise<Response> {
     return pieceAnswer(context, html`${`Saved; it applies from now on.${now}`}`);
   }
   return goTo(context, action.next === null ? '/admin' : `/admin/pools/${name}${action.next}`);
-}
+});
 
 /** Asks; a drain goes on when the page stops waiting for its end. */
 function patiently(server: Server, ask: Ask, isDrain: boolean): Promise<Told> {
@@ -149,5 +163,8 @@ function part(form: Form, name: string): string {
 async function readForm(context: Context, { deadlines }: Server): Promise<Form> {
   const bytesMax = CEILINGS.adminBodyBytes;
   const body = await readBytes(context.req.raw, { bytesMax, deadlines });
-  return formOf(body.kind === 'bytes' ? new TextDecoder().decode(body.bytes) : '');
+  // A part of a form is none: what is missing in it would be taken for left empty.
+  if (body.kind === 'too_large') throw new Fault('payload_too_large');
+  if (body.kind !== 'bytes') throw new Fault('invalid_request');
+  return formOf(new TextDecoder().decode(body.bytes));
 }

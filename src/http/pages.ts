@@ -141,13 +141,9 @@ const TABS: Readonly<Record<Tab, Show>> = {
     return AccessPage({ frame, spec, keys, isJson: isJson(context) });
   },
   log: async (frame, context, server) => {
-    const { outcome = '', keyId = '', minutes = '' } = context.req.query();
-    if (!/^\d{0,6}$/.test(minutes)) {
-      throw new Fault('invalid_request', {
-        message: 'minutes: must be a whole number of at most 6 digits.',
-      });
-    }
-    const { entries, nextCursor } = await readApi(server, logPath(context, server, LOG_ROWS));
+    const { outcome = '', keyId = '', minutes = '', cursor = '' } = context.req.query();
+    const path = logPath(context, server, { limit: LOG_ROWS, cursor });
+    const { entries, nextCursor } = await readApi(server, path);
     const filter = { outcome, keyId, minutes };
     const keys = await keysOf(frame, server);
     const next = nextCursor as string | null;

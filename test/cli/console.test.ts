@@ -1,11 +1,13 @@
 /** What the console reads and shows: settings, durations, tables, gates, findings, log entries. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { Refusal } from '../../src/cli/admin_client.ts';
 import { EXIT } from '../../src/cli/command.ts';
 import { poolFinding } from '../../src/cli/doctor.ts';
 import { durationMs, shownMs } from '../../src/cli/duration.ts';
 import { gatesOf, refusing } from '../../src/cli/gates.ts';
 import { Fresh } from '../../src/cli/log_command.ts';
+import { poolsNow } from '../../src/cli/pool_commands.ts';
 import { settingsOf } from '../../src/cli/settings_words.ts';
 import { tableOf } from '../../src/cli/show.ts';
 
@@ -72,6 +74,23 @@ describe('gatesOf', () => {
     ['slots', { inUse: 2 }, null],
   ])('names the first that is: %s', (gate, status, until) => {
     expect(refusing(gatesOf({ ...open, ...status }))).toMatchObject({ gate, until });
+  });
+});
+
+describe('poolsNow', () => {
+  const client = (code: string) => ({
+    get: async (path: string) => {
+      if (path === '/pools') return { pools: [{ name: 'a' }, { name: 'gone' }] };
+      if (path === '/pools/gone/status') throw new Refusal('No.', code);
+      return await Promise.resolve({ inUse: 1 });
+    },
+  });
+
+  it('leaves out a pool that was deleted meanwhile, and no other trouble', async () => {
+    expect(await poolsNow(client('not_found'))).toEqual([
+      { spec: { name: 'a' }, status: { name: 'a', inUse: 1 } },
+    ]);
+    await expect(poolsNow(client('storage_unavailable'))).rejects.toThrow('No.');
   });
 });
 

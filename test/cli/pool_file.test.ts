@@ -142,6 +142,12 @@ describe('readPoolFile', () => {
     expect(line).not.toContain('nb_live_secret');
   });
 
+  it('says of what is no JSON why, and quotes nothing of it', async () => {
+    const line = await refusal('{"pools": [{"name": "a", "keys": [{"env": hunter2hunter2}]}]}');
+    expect(line).toMatch(/^pools\.json: Unexpected token .* is not valid JSON$/);
+    expect(line).not.toContain('hunter2');
+  });
+
   it('refuses a file that cannot be read', async () => {
     await expect(readPoolFile('missing.json')).rejects.toThrow('missing.json: No such file');
   });

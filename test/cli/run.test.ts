@@ -1,6 +1,7 @@
 /** What `run` gives its command, and what it makes of signals; processes are tested end to end. */
 import { describe, expect, it, vi } from 'vitest';
-import { environment } from '../../src/cli/run.ts';
+import { environment, labelOf } from '../../src/cli/run.ts';
+import { serverUrl } from '../../src/cli/server_url.ts';
 import { Signals } from '../../src/cli/signals.ts';
 
 describe('environment', () => {
@@ -13,6 +14,21 @@ describe('environment', () => {
       NTHBOUNCER_SLOT_ID: 's',
       NTHBOUNCER_FENCE: '7',
     });
+  });
+});
+
+describe('labelOf', () => {
+  it('is the name of any command, as far as a label may hold it', () => {
+    expect(labelOf('/opt/bin/work.sh')).toBe('work.sh');
+    expect(labelOf('/opt/two\nlines')).toBe('two�lines');
+    expect(labelOf(`/opt/${'é'.repeat(200)}`)).toBe('é'.repeat(128));
+  });
+});
+
+describe('serverUrl', () => {
+  it('is where the server is, whatever spaces stand around it', () => {
+    vi.stubGlobal('Deno', { env: { get: () => ' http://127.0.0.1:8787/ \n' } });
+    expect(serverUrl()).toBe('http://127.0.0.1:8787');
   });
 });
 

@@ -43,6 +43,30 @@ describe('Pool.acquire', () => {
     expect(server.seen).toEqual([]);
   });
 
+  it.each([NaN, '5s' as unknown as number])(
+    'takes no wait of %s, and sends nothing',
+    async (waitMs) => {
+      const { server, pool } = make();
+      const error = await pool.acquire({ waitMs }).catch((reason) => reason);
+      expect(error).toBeInstanceOf(TypeError);
+      expect(server.seen).toEqual([]);
+    },
+  );
+
+  it('waits for a key no longer than for an answer, nor beyond its signal', async () => {
+    const { clock, server } = make();
+    const options = { url: 'http://h', pool: 'p', fetch: server.fetch, clock, random: () => 0 };
+    const pool = connect({ ...options, key: () => new Promise<string>(() => {}) });
+    const gone = new AbortController();
+    const given = pool.acquire({ waitMs: 60_000, signal: gone.signal }).catch((reason) => reason);
+    gone.abort('enough');
+    expect(await given).toBe('enough');
+    const late = pool.acquire().catch((reason) => reason);
+    await clock.pass(60_000);
+    expect(await late).toBeInstanceOf(Unreachable);
+    expect(server.seen).toEqual([]);
+  });
+
   it('sends nothing else, on the real clock too', async () => {
     const { server } = make();
     const pool = connect({ url: 'http://h', pool: 'p', fetch: server.fetch });

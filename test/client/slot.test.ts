@@ -40,6 +40,15 @@ describe('Slot', () => {
     expect(server.leases[0]?.state).toBe('held');
   });
 
+  it.each([NaN, -5_000])('fires its signal in time with a margin of %d', async (marginMs) => {
+    const { clock, server, pool } = make();
+    const slot = await pool.acquire({ marginMs });
+    server.isDown = true;
+    await clock.pass(2_999);
+    expect(slot.signal.aborted).toBe(true);
+    expect(server.leases[0]?.state).toBe('held');
+  });
+
   it('goes on when the server is back in time', async () => {
     const { clock, server, pool } = make();
     const slot = await pool.acquire();

@@ -1,4 +1,4 @@
-/** `restore` of what is no backup says what was wanted and what came, and changes nothing. */
+/** `backup` of what is no database, and `restore` of what is no backup: both change nothing. */
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -112,5 +112,32 @@ describe('restore', () => {
       const kept = join(path, 'data', `n.db.before-restore-1${suffix}`);
       expect(readFileSync(kept, 'utf8')).toBe(`n.db${suffix} was there`);
     }
+  });
+
+  it('that fails leaves no copy behind', async () => {
+    await sound('a.db');
+    mkdirSync(join(path, 'taken', 'n.db'), { recursive: true });
+    const { code, err } = await restore('a.db', join(path, 'taken', 'n.db'));
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(/not restored: .*\n$/) });
+    expect(readdirSync(join(path, 'taken'))).toEqual(['n.db', 'n.db-lock']);
+  });
+}, 30_000);
+
+describe('backup', () => {
+  it.each([
+    ['an empty file', () => file('empty', '')],
+    ['a list', () => file('list', 'a shopping list\n'.repeat(500))],
+    ['another program', () => database('theirs', 'CREATE TABLE t (a)')],
+    ['a damaged one', async () => file('cut', (await sound('a.db')).subarray(0, 50_000))],
+  ])('of %s is none: 4, one line, and no file', async (_, make) => {
+    const db = await make();
+    const words = ['backup', join(path, 'copy'), '--db', `file:${join(path, db)}`];
+    const { code, out, err } = await start(words).finished;
+    expect({ code, out, err }).toEqual({
+      code: 4,
+      out: '',
+      err: expect.stringMatching(/^nthbouncer: no backup was made: .*\n$/),
+    });
+    expect(readdirSync(path).filter((name) => name.startsWith('copy'))).toEqual([]);
   });
 }, 30_000);

@@ -75,7 +75,14 @@ describe('GET /metrics', () => {
   it('sums pools beyond the ceiling of series', async () => {
     const test = await TestServer.start();
     for (let i = 0; i < 1003; i++) await test.openPool(`p${i}`, { concurrency: { limit: 3 } });
+    for (const name of ['p1000', 'p1001']) {
+      await test.admin('POST', `/pools/${name}/pause`, {});
+      void test.acquire(name, { waitMs: 20_000 });
+    }
+    await test.clock.pass(5_000);
     const metrics = await metricsOf(test);
+    expect(metrics.get('nthbouncer_pool_queued{pool="_other"}')).toBe(2);
+    expect(metrics.get('nthbouncer_pool_oldest_wait_seconds{pool="_other"}')).toBe(5);
     expect(metrics.get('nthbouncer_pools')).toBe(1003);
     expect(metrics.get('nthbouncer_pool_limit{pool="p999"}')).toBe(3);
     expect(metrics.has('nthbouncer_pool_limit{pool="p1000"}')).toBe(false);

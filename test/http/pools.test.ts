@@ -203,6 +203,7 @@ describe('pause, resume and drain', () => {
     { untilMs: 1 },
     { untilMs: -1 },
     { untilMs: 'x' },
+    { untilMs: 8_640_000_000_000_001 },
     { until: 5 },
     { reason: 'a\nb' },
     [],

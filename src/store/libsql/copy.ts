@@ -5,6 +5,7 @@
  */
 import { type Client, createClient } from '@libsql/client';
 import { storeError } from './store_error.ts';
+import { damagedError, isDamage } from './file.ts';
 import { urlOfPath } from './file_url.ts';
 
 const BUSY_WAIT_MS = 5_000;
@@ -22,7 +23,7 @@ export async function copyDatabase(path: string, target: string): Promise<void> 
     });
     await client.execute({ sql: 'VACUUM INTO ?1', args: [target] });
   } catch (error) {
-    throw storeError(error);
+    throw isDamage(error) ? damagedError(path, error) : storeError(error);
   } finally {
     client?.close();
   }

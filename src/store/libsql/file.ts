@@ -137,7 +137,7 @@ async function withReader<T>(
   }
 }
 
-function isDamage(error: unknown): boolean {
+export function isDamage(error: unknown): boolean {
   if (!(error instanceof LibsqlError)) return false;
   const { code, extendedCode } = error;
   return code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB' ||
@@ -169,7 +169,7 @@ function readHeader(path: string): Buffer {
   return header;
 }
 
-function damagedError(path: string, cause?: unknown): StoreError {
+export function damagedError(path: string, cause?: unknown): StoreError {
   return new StoreError(
     'damaged',
     `The database ${path} is damaged; it was left as it is. Restore a backup in its place, ` +
