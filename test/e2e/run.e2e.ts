@@ -2,30 +2,11 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { sleep, sources, start } from './process.ts';
-import { type PoolCalls, Server, startServer } from './server.ts';
+import { lease, pool, run, server, TERM_MS } from './run_stage.ts';
+import { startServer } from './server.ts';
 import { Ticker } from './ticker.ts';
-
-const TERM_MS = 3_000;
-const lease = { termMs: TERM_MS, requestTimeoutMs: 60_000 };
-const server = new Server({ keepsPort: true });
-let pool: PoolCalls;
-let key = '';
-
-beforeAll(async () => {
-  await server.start();
-  pool = await server.pool('p', { concurrency: { limit: 1 }, lease });
-  ({ key } = pool);
-}, 20_000);
-
-function run(options: readonly string[], command: readonly string[]) {
-  return start(['run', ...options, 'p', '--', ...command], {
-    NTHBOUNCER_URL: server.origin,
-    NTHBOUNCER_KEY: key,
-    NTHBOUNCER_ADMIN_TOKEN: 'not for the command',
-  });
-}
 
 /** A pool whose term leaves time for a restart on a busy machine; what its callers need. */
 async function patient(name: string) {
@@ -44,7 +25,7 @@ async function killServer(): Promise<number> {
 
 describe('run', () => {
   it('takes its options before the pool and after it, and none of the command’s', async () => {
-    const env = { NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: key };
+    const env = { NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: pool.key };
     const words = [
       'run',
       'p',
@@ -64,19 +45,19 @@ describe('run', () => {
 
   it('shows no key that cannot be sent, nor takes it for a server that is away', async () => {
     const path = join(server.folder, 'two-keys');
-    writeFileSync(path, `${key}\n${key}\n`);
+    writeFileSync(path, `${pool.key}\n${pool.key}\n`);
     const env = { NTHBOUNCER_URL: server.origin };
     for (
       const [words, more] of [
         [['run', '--key-file', path, '--wait', '20s', 'p', '--', 'true'], {}],
-        [['run', '--wait', '20s', 'p', '--', 'true'], { NTHBOUNCER_KEY: `${key} x` }],
-        [['pool', 'list'], { NTHBOUNCER_ADMIN_TOKEN: `${key}\nx` }],
+        [['run', '--wait', '20s', 'p', '--', 'true'], { NTHBOUNCER_KEY: `${pool.key} x` }],
+        [['pool', 'list'], { NTHBOUNCER_ADMIN_TOKEN: `${pool.key}\nx` }],
       ] as const
     ) {
       const { code, err, out } = await start([...words], { ...env, ...more }).finished;
       expect(code).toBe(2);
       expect(err).toContain('one word of visible ASCII');
-      expect(err + out).not.toContain(key);
+      expect(err + out).not.toContain(pool.key);
     }
   });
 
@@ -140,7 +121,7 @@ describe('run', () => {
   it('runs from source by npm, with the permissions that it needs', async () => {
     const words = ['run', 'p', '--wait', '30s', '--', 'sh', '-c', 'echo "$1"; exit 3', 'sh', '--x'];
     const child = spawn('npm', ['run', '-s', 'nthbouncer', '--', ...words], {
-      env: { ...process.env, NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: key },
+      env: { ...process.env, NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: pool.key },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let out = '';

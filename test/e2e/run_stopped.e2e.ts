@@ -1,25 +1,8 @@
 /** `nthbouncer run` that is stopped, or whose command is, and goes on before or after its term. */
-import { beforeAll, describe, expect, it } from 'vitest';
-import { sleep, start } from './process.ts';
-import { type PoolCalls, Server } from './server.ts';
+import { describe, expect, it } from 'vitest';
+import { sleep } from './process.ts';
+import { pool, run, server, TERM_MS } from './run_stage.ts';
 import { Ticker } from './ticker.ts';
-
-const TERM_MS = 3_000;
-const lease = { termMs: TERM_MS, requestTimeoutMs: 60_000 };
-const server = new Server({ keepsPort: true });
-let pool: PoolCalls;
-let key = '';
-
-beforeAll(async () => {
-  await server.start();
-  pool = await server.pool('p', { concurrency: { limit: 1 }, lease });
-  ({ key } = pool);
-}, 20_000);
-
-function run(options: readonly string[], command: readonly string[]) {
-  const env = { NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: key };
-  return start(['run', ...options, 'p', '--', ...command], env);
-}
 
 /** A run of its own, once its command works. */
 async function ticking(trap = '') {
