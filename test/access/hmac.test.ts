@@ -5,15 +5,7 @@ import { signedText } from '../../src/access/signed_text.ts';
 import { MAKERS } from '../store/samples.ts';
 import { LoopClock } from '../support/manual_clock.ts';
 import { T0 } from '../support/pools.ts';
-import { SECRET, World } from './support.ts';
-
-const HMAC_ALONE = { key: { required: false }, hmac: { secrets: [SECRET] } };
-
-async function worldWith(access: object = HMAC_ALONE): Promise<World> {
-  const world = await World.open();
-  expect((await world.makePool(access)).status).toBe(201);
-  return world;
-}
+import { HMAC_ALONE, SECRET, World } from './support.ts';
 
 test('the signed text is the eight parts by line', () => {
   const text = signedText({
@@ -29,7 +21,7 @@ test('the signed text is the eight parts by line', () => {
 });
 
 test('a signature made by hand passes, and carries the whole request', async () => {
-  const world = await worldWith();
+  const world = await World.with(HMAC_ALONE);
   const body = '{"holder":"ü"}';
   const hex = createHash('sha256').update(body).digest('hex');
   const text = `v1\np\nlock\n${T0}\nnonce-1\nPOST\n/pools/p/lock/acquire?x=%2f\n${hex}`;
@@ -53,14 +45,14 @@ test.each([
   ['another body', { body: '{}' }],
   ['another secret', { secret: `${SECRET}!` }],
 ])('a signature over %s fails', async (_, ask) => {
-  const world = await worldWith();
+  const world = await World.with(HMAC_ALONE);
   expect(await world.status({ headers: world.signed(ask) })).toBe(401);
   expect(await world.reason()).toBe('hmac: wrong signature');
 });
 
 test('two secrets are in force while one is replaced by the other', async () => {
   const newer = `newer ${SECRET}`;
-  const world = await worldWith({ ...HMAC_ALONE, hmac: { secrets: [SECRET, newer] } });
+  const world = await World.with({ ...HMAC_ALONE, hmac: { secrets: [SECRET, newer] } });
   expect(await world.status({ headers: world.signed() })).toBe(200);
   expect(await world.status({ headers: world.signed({ secret: newer }) })).toBe(200);
   await world.admin('PATCH', '/pools/p', { access: { hmac: { secrets: [newer] } } });
@@ -75,21 +67,21 @@ describe('the timestamp', () => {
     [300_000, 200],
     [300_001, 401],
   ])('%i ms from now is %i', async (ms, status) => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     expect(await world.status({ headers: world.signed({ timestamp: T0 + ms }) })).toBe(status);
   });
 
   test.each(['', '1e12', `0${T0}`, `+${T0}`, `${T0}.0`, `-${T0}`, 'now', '9'.repeat(20)])(
     '%j is malformed',
     async (timestamp) => {
-      const world = await worldWith();
+      const world = await World.with(HMAC_ALONE);
       const headers = { ...world.signed(), 'x-nthpool-timestamp': timestamp };
       expect(await world.status({ headers })).toBe(401);
     },
   );
 
   test('of a time before the tolerance was raised is refused: its nonce may be gone', async () => {
-    const world = await worldWith({
+    const world = await World.with({
       ...HMAC_ALONE,
       hmac: { secrets: [SECRET], toleranceMs: 1000 },
     });
@@ -105,13 +97,13 @@ describe('the timestamp', () => {
 
 describe('the nonce', () => {
   test.each(['', 'a b', 'a, a', '\u00fc', 'x'.repeat(129)])('%j is malformed', async (nonce) => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     expect(await world.status({ headers: world.signed({ nonce }) })).toBe(401);
     expect(await world.reason()).toBe('hmac: malformed');
   });
 
   test('may have 1 to 128 visible characters', async () => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     for (const nonce of ['!', '~'.repeat(128)]) {
       expect(await world.status({ headers: world.signed({ nonce }) })).toBe(200);
     }
@@ -133,14 +125,14 @@ describe('the nonce', () => {
   });
 
   test('is burnt whatever comes of the call', async () => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     const headers = world.signed({ path: 'nobody/renew' });
     expect(await world.status({ path: 'nobody/renew', headers })).toBe(404);
     expect(await world.status({ path: 'nobody/renew', headers })).toBe(401);
   });
 
   test('of one pool is free in another', async () => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     await world.makePool(HMAC_ALONE, 'q');
     for (const pool of ['p', 'q']) {
       const headers = world.signed({ pool, nonce: 'N' });
@@ -149,7 +141,7 @@ describe('the nonce', () => {
   });
 
   test('outlives its pool', async () => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     const headers = world.signed();
     expect(await world.status({ headers })).toBe(200);
     await world.admin('DELETE', '/pools/p');
@@ -158,7 +150,7 @@ describe('the nonce', () => {
   });
 
   test('of 100 forged requests fills no store', async () => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     for (let i = 0; i < 100; i++) {
       const forged = world.signed({ secret: 'wrong '.repeat(9), nonce: `n${i}` });
       expect(await world.status({ headers: forged })).toBe(401);

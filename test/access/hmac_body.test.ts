@@ -4,19 +4,14 @@
  */
 import { describe, expect, test, vi } from 'vitest';
 import { ByteBudget } from '../../src/http/body.ts';
-import { SECRET, World } from './support.ts';
-
-const HMAC_ALONE = { key: { required: false }, hmac: { secrets: [SECRET] } };
-
-async function worldWith(access: object = HMAC_ALONE): Promise<World> {
-  const world = await World.open();
-  expect((await world.makePool(access)).status).toBe(201);
-  return world;
-}
+import { HMAC_ALONE, SECRET, World } from './support.ts';
 
 describe('the body of a signed call', () => {
   test('is read up to bodyBytesMax; beyond it nothing can be checked', async () => {
-    const world = await worldWith({ ...HMAC_ALONE, hmac: { secrets: [SECRET], bodyBytesMax: 20 } });
+    const world = await World.with({
+      ...HMAC_ALONE,
+      hmac: { secrets: [SECRET], bodyBytesMax: 20 },
+    });
     const short = '{"waitMs":1}';
     expect(await world.status({ body: short, headers: world.signed({ body: short }) })).toBe(200);
     const long = '{"waitMs":1          }';
@@ -25,14 +20,14 @@ describe('the body of a signed call', () => {
   });
 
   test('over 64 KiB: 413 for a right signature, 401 for a wrong one', async () => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     const body = ' '.repeat(65 * 1024);
     expect(await world.status({ body, headers: world.signed({ body }) })).toBe(413);
     expect(await world.status({ body, headers: world.signed({ body: '' }) })).toBe(401);
   });
 
   test('that finds no room beside other large ones is told 503 on the proxy door', async () => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     const body = ' '.repeat(65 * 1024);
     const ask = { host: 'p.localhost:8787', body, headers: world.signed({ body, door: 'proxy' }) };
     const room = vi.spyOn(ByteBudget.prototype, 'take').mockReturnValue(false);
@@ -54,7 +49,7 @@ describe('the body of a signed call', () => {
   });
 
   test('of a signed release is its report', async () => {
-    const world = await worldWith();
+    const world = await World.with(HMAC_ALONE);
     const acquired = await world.ask({ headers: world.signed() });
     const path = `${(await acquired.json()).slotId}/release`;
     const body = '{"status":200}';

@@ -8,6 +8,7 @@ import { T0 } from '../support/pools.ts';
 import { type Call, openServer, type ServerParts, TestServer } from '../support/server.ts';
 
 export const SECRET = 'an HMAC secret of the tests: 0123456789';
+export const HMAC_ALONE = { key: { required: false }, hmac: { secrets: [SECRET] } };
 
 /** Lets everything run that waits for nothing but its turn. */
 export function turn(): Promise<void> {
@@ -29,6 +30,14 @@ export interface Ask extends Call {
 export class World extends TestServer {
   static async open(parts: ServerParts = {}): Promise<World> {
     return new World(await openServer(parts));
+  }
+
+  /** With the pool `p`. */
+  static async with(access: object): Promise<World> {
+    const world = await World.open();
+    const made = await world.makePool(access);
+    if (made.status !== 201) throw new Error(`makePool: ${made.status} ${await made.text()}`);
+    return world;
   }
 
   /** Makes a pool through the API; returns what was answered. */

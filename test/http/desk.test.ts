@@ -192,26 +192,20 @@ describe('GET /admin/api/events', () => {
     await test.clock.pass(1000);
     await read(reader);
     const { log } = test.server.scheduler;
-    const hear = (count: number) => {
-      for (let at = 0; at < count; at++) log.heard(entry(String(at), { pool: 'p1' }));
-    };
     let told: string | null = null;
-    const next = () => void read(reader).then((text) => told = text);
-    next();
-    hear(201);
-    await test.clock.pass(250);
+    const hear = async (count: number, withinMs: number) => {
+      told = null;
+      void read(reader).then((text) => told = text);
+      for (let at = 0; at < count; at++) log.heard(entry(String(at), { pool: 'p1' }));
+      await test.clock.pass(withinMs);
+    };
+    await hear(201, 250);
     expect(told).toContain('"missed":1');
-    told = null;
-    next();
-    hear(1);
-    await test.clock.pass(500);
+    await hear(1, 500);
     expect(told).toBe(null);
     await test.clock.pass(500);
     expect(told).toContain('"missed":0');
-    told = null;
-    next();
-    hear(1);
-    await test.clock.pass(250);
+    await hear(1, 250);
     expect(told).toContain('event: log');
     await reader.cancel();
   });
