@@ -51,8 +51,8 @@ export async function inspectFile(path: string): Promise<boolean> {
     if (walSize > 0) throw leftoverError(path);
     return false;
   }
-  if (!isSqlite(path)) throw damagedError(path);
   const header = readHeader(path);
+  if (!beginsAsSqlite(header)) throw damagedError(path);
   // Byte 18: 2 where a write-ahead log may be. Copies made by VACUUM INTO have 1.
   if (walSize > 0 && header[18] !== 2) throw leftoverError(path);
   // A crash in the first moments of a new file: SQLite takes those back when it opens the file.
@@ -84,7 +84,11 @@ export async function inspectFile(path: string): Promise<boolean> {
 
 /** Whether the file begins as every database does that something was written to. */
 export function isSqlite(path: string): boolean {
-  return readHeader(path).toString('latin1', 0, MAGIC.length) === MAGIC;
+  return beginsAsSqlite(readHeader(path));
+}
+
+function beginsAsSqlite(header: Buffer): boolean {
+  return header.toString('latin1', 0, MAGIC.length) === MAGIC;
 }
 
 /** Whether a part of the database is in a log beside the file, which alone is not the whole. */

@@ -6,7 +6,7 @@
 import { readMarks } from '../claim.ts';
 import type { Batch, LeaseRow } from '../store.ts';
 import { batchOf, batchText, leaseOfText } from './batch_text.ts';
-import { type Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { lostError } from './store_error.ts';
 import { Backlog, type Fold, foldStatements, type Marks, StoredLeases } from './fold.ts';
 
