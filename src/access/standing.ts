@@ -19,25 +19,28 @@ export interface Standing {
 
 const PROOFS = ['hmac', 'jwt', 'cloudflareAccess'] as const;
 
-/** @param before the rules under which the caller passed. */
-export function stillStands(
-  { keyId, signer, address }: Standing,
+/**
+ * Made once for all who are asked about: what the rules hold is taken apart here.
+ * @param before the rules under which the callers passed.
+ */
+export function standingUnder(
   before: AccessSpec,
   { spec: { access }, keys }: GuardedPool,
   epochMs: number,
-): boolean {
-  if (keyId !== null && !keys.isValid(keyId, epochMs)) return false;
-  if (access === before) return true;
-  if (keyId === null && access.key.required && !before.key.required) return false;
-  if (signer !== null && !isSecretOf(access, signer)) return false;
-  if (PROOFS.some((name) => access[name] !== null && before[name] === null)) return false;
-  const peer = address === null ? { kind: 'none', text: null } as const : known(address);
-  return addressRule(access.ip)?.(peer).kind !== 'fail';
-}
-
-/** Where nobody need sign any more, no secret is wrong. */
-function isSecretOf({ hmac }: AccessSpec, signer: string): boolean {
-  return hmac?.secrets.some((secret) => fingerprintOf(secret) === signer) ?? true;
+): (standing: Standing) => boolean {
+  const isKeyGood = (keyId: string | null) => keyId === null || keys.isValid(keyId, epochMs);
+  if (access === before) return ({ keyId }) => isKeyGood(keyId);
+  const wantsMore = PROOFS.some((name) => access[name] !== null && before[name] === null);
+  const wantsKey = access.key.required && !before.key.required;
+  // Where nobody need sign any more, no secret is wrong.
+  const signers = access.hmac === null ? null : new Set(access.hmac.secrets.map(fingerprintOf));
+  const rule = addressRule(access.ip);
+  return ({ keyId, signer, address }) => {
+    if (wantsMore || !isKeyGood(keyId) || keyId === null && wantsKey) return false;
+    if (signer !== null && signers?.has(signer) === false) return false;
+    const peer = address === null ? { kind: 'none', text: null } as const : known(address);
+    return rule?.(peer).kind !== 'fail';
+  };
 }
 
 function known(text: string) {

@@ -4,7 +4,7 @@
  */
 import type { Fail, Judgement } from '../access/gate.ts';
 import type { ErrorCode } from '../errors.ts';
-import { stillStands } from '../access/standing.ts';
+import { standingUnder } from '../access/standing.ts';
 import { ERRORS } from '../errors.ts';
 import { log } from '../log.ts';
 import { AccessLog } from '../scheduler/access_log.ts';
@@ -75,8 +75,8 @@ export class Callers {
   ): boolean {
     const now = this.#server.directory.get(pool);
     if (now?.pool !== entry.pool) return false;
-    const standing = { keyId, signer, address: address.text };
-    return stillStands(standing, entry.spec.access, now, epochMs(this.#server));
+    const stands = standingUnder(entry.spec.access, now, epochMs(this.#server));
+    return stands({ keyId, signer, address: address.text });
   }
 
   /** How long one that passed may wait: its key may expire before. */

@@ -5,7 +5,7 @@
  */
 import { epochMsOf } from './clock.ts';
 import { KeyRing } from '../access/keys.ts';
-import { stillStands } from '../access/standing.ts';
+import { standingUnder } from '../access/standing.ts';
 import { hasSecrets } from '../access/vault.ts';
 import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
@@ -210,11 +210,10 @@ export class Directory {
     const known = this.#entries.get(spec.name);
     if (known === undefined) return;
     const { spec: { access }, keys } = known;
-    const epochMs = this.#epochMs();
+    const stands = standingUnder(access, { spec, keys }, this.#epochMs());
     this.#scheduler.dismiss(
       'unauthorized',
-      (attempt, pool) =>
-        pool === spec.name && !stillStands(attempt, access, { spec, keys }, epochMs),
+      (attempt, pool) => pool === spec.name && !stands(attempt),
     );
   }
 
