@@ -86,9 +86,13 @@ describe('imports', () => {
     [/^src\/core\//, /^src\/(core\/|ceilings\.ts)/],
     [/^src\/scheduler\//, /^src\/(core|scheduler|store|access)\/|^src\/[^/]+\.ts$/],
     [/^src\/store\//, /^src\/(store|core)\/|^src\/[^/]+\.ts$|^db\//],
-    [/^src\/upstream\//, /^src\/(upstream|core)\/|^src\/[^/]+\.ts$/],
+    [/^src\/http1\//, /^src\/http1\/|^src\/[^/]+\.ts$/],
+    [/^src\/upstream\//, /^src\/(upstream|core|http1)\/|^src\/[^/]+\.ts$/],
     [/^src\/access\//, /^src\/(access|core|store)\/|^src\/[^/]+\.ts$/],
-    [/^src\/http\//, /^src\/(core|scheduler|store|upstream|access|http|admin)\/|^src\/[^/]+\.ts$/],
+    [
+      /^src\/http\//,
+      /^src\/(core|scheduler|store|upstream|access|http1?|admin)\/|^src\/[^/]+\.ts$/,
+    ],
     [/^src\/admin\//, /^src\/admin\/|^src\/[^/]+\.ts$/],
     [/^src\/client\//, /^src\/client\/|^src\/(wire|errors)\.ts$/],
     [/^src\/[^/]+\.ts$/, /^src\/[^/]+\.ts$|^package\.json$|^db\/migrations\//],
@@ -152,7 +156,7 @@ describe('the outside world', () => {
     const timers = /\b(setTimeout|setInterval|setImmediate)\(/;
     // The page shows an example that has one.
     const timerHomes =
-      /^src\/(scheduler|client|cli)\/|^src\/upstream\/forward|^src\/admin\/examples\.tsx/;
+      /^src\/(scheduler|client|cli|http1)\/|^src\/upstream\/forward|^src\/admin\/examples\.tsx/;
     expect(offenders(shipped, timers, timerHomes), 'timers').toEqual([]);
     expect(offenders(shipped, /\bconsole\./, /^src\/log\.ts/), 'console').toEqual([]);
     expect(offenders(shipped, /\bMath\.random\b/, /^$/), 'Math.random').toEqual([]);

@@ -3,11 +3,22 @@
  * port with the new certificate before the first one closes, so that no caller meets a closed port.
  */
 import { isLoopback, plainAddress } from '../cidr.ts';
-import type { Fetch } from '../http/app.ts';
+import type { Peer } from '../http/server.ts';
+import type { Address } from '../http1/line.ts';
+import type { Serving } from '../http1/serving.ts';
 import type { ServeSettings } from '../config.ts';
-import { messageOf } from '../log.ts';
-import type { Address } from '../upstream/forward/line.ts';
+import { log, messageOf } from '../log.ts';
 import { EXIT, Stop } from './command.ts';
+import { lineOf } from './dial.ts';
+
+const ACCEPT_AGAIN_MS = 50;
+/** What is thrown where the caller is gone when its connection is taken. */
+const LEFT = [
+  Deno.errors.NotConnected,
+  Deno.errors.ConnectionReset,
+  Deno.errors.ConnectionAborted,
+  Deno.errors.BrokenPipe,
+];
 
 export interface Tls {
   readonly cert: string;
@@ -37,9 +48,6 @@ async function readPem(path: string, flag: string): Promise<string> {
   throw new Stop(EXIT.usage, `${flag}: ${path} is no PEM file`);
 }
 
-/** Bodies are never compressed on the way. Older runtimes do not know the option, and compress. */
-const PLAIN = { automaticCompression: false };
-
 export interface Bound {
   readonly host: string;
   readonly port: number;
@@ -49,17 +57,12 @@ export interface Bound {
 
 export class Listener {
   readonly #address: Bound;
-  readonly #fetch: Fetch;
-  readonly #uploaded: () => Promise<void>;
-  #server: Deno.HttpServer<Deno.NetAddr> | null = null;
-  /** The servers of earlier certificates that still answer what they took. */
-  readonly #closing = new Set<Promise<void>>();
+  readonly #serving: Serving<Peer>;
+  #listener: Deno.Listener | null = null;
 
-  /** @param uploaded resolves when the bodies that are being read have come, or late enough. */
-  constructor(address: Bound, fetch: Fetch, uploaded: () => Promise<void>) {
+  constructor(address: Bound, serving: Serving<Peer>) {
     this.#address = address;
-    this.#fetch = fetch;
-    this.#uploaded = uploaded;
+    this.#serving = serving;
   }
 
   /** Listens, and returns the origin that callers use. */
@@ -68,56 +71,87 @@ export class Listener {
     try {
       // A port that somebody holds must be an error, even where a reload could share it later.
       if (tls !== null) Deno.listen({ hostname: host, port }).close();
-      this.#server = this.#serve(port, tls);
+      this.#listen(port, tls);
     } catch (error) {
       const isTaken = error instanceof Deno.errors.AddrInUse;
       const why = isTaken ? `the port is taken; ${flag} names another` : messageOf(error);
       throw new Stop(EXIT.failed, `cannot listen on ${host}:${port}: ${why}`);
     }
-    const { addr } = this.#server;
+    const addr = this.#addr as Deno.NetAddr;
     const shown = addr.hostname.includes(':') ? `[${addr.hostname}]` : addr.hostname;
     return `${tls === null ? 'http' : 'https'}://${shown}:${addr.port}`;
   }
 
   /** Whether a connection to `remote` from `local` leads here. */
   isAt(remote: Address, local: Address | null): boolean {
-    const addr = this.#server?.addr;
-    if (addr === undefined || addr.port !== remote.port) return false;
+    const addr = this.#addr;
+    if (addr === null || addr.port !== remote.port) return false;
     const hostname = plain(remote.hostname);
     if (plain(addr.hostname) === hostname) return true;
     const isWildcard = addr.hostname === '0.0.0.0' || addr.hostname === '::';
     return isWildcard && (isLoopback(hostname) || remote.hostname === local?.hostname);
   }
 
-  /** Takes the new TLS files into use; until uploads of before have come, beside the old ones. */
+  /** Takes the new TLS files into use for connections from now on. */
   reload(tls: Tls | null): void {
-    if (tls === null || this.#server === null) return;
-    const old = this.#server;
-    this.#server = this.#serve(old.addr.port, tls);
-    const closed = this.#shutDown(old).finally(() => this.#closing.delete(closed));
-    this.#closing.add(closed);
+    const old = this.#listener;
+    if (tls === null || old === null) return;
+    this.#listen((this.#addr as Deno.NetAddr).port, tls);
+    old.close();
   }
 
-  /**
-   * Takes no new connection once the bodies under way have come, and resolves when all has been
-   * answered, on sockets of before a reload too.
-   */
-  async close(): Promise<void> {
-    const last = this.#server === null ? [] : [this.#shutDown(this.#server)];
-    await Promise.all([...last, ...this.#closing]);
+  /** Resolves when all that was asked has been answered; who comes meanwhile is answered, too. */
+  finish(): Promise<void> {
+    return this.#serving.finish();
   }
 
-  /** A runtime that shuts down breaks off the bodies that it has not read (seen on 2.9.6). */
-  async #shutDown(server: Deno.HttpServer): Promise<void> {
-    await this.#uploaded();
-    await server.shutdown();
+  close(): void {
+    this.#listener?.close();
+    this.#listener = null;
   }
 
-  #serve(port: number, tls: Tls | null): Deno.HttpServer<Deno.NetAddr> {
-    const options = { hostname: this.#address.host, port, onListen: () => {}, ...PLAIN };
-    const fetch = this.#fetch;
-    if (tls === null) return Deno.serve(options, fetch);
-    return Deno.serve({ ...options, ...tls, reusePort: true }, fetch);
+  get #addr(): Deno.NetAddr | null {
+    return this.#listener === null ? null : this.#listener.addr as Deno.NetAddr;
+  }
+
+  #listen(port: number, tls: Tls | null): void {
+    const options = { hostname: this.#address.host, port };
+    const listener = tls === null
+      ? Deno.listen(options)
+      : Deno.listenTls({ ...options, ...tls, reusePort: true, alpnProtocols: ['http/1.1'] });
+    this.#listener = listener;
+    void this.#accept(listener);
+  }
+
+  #take(connection: Deno.TcpConn | Deno.TlsConn): void {
+    try {
+      if ('setNoDelay' in connection) connection.setNoDelay(true);
+      const remoteAddr = connection.remoteAddr as Deno.NetAddr;
+      this.#serving.take(lineOf(connection), { remoteAddr });
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  async #accept(listener: Deno.Listener): Promise<void> {
+    for (let isFailing = false;;) {
+      try {
+        const connection = await listener.accept() as Deno.TcpConn | Deno.TlsConn;
+        isFailing = false;
+        this.#take(connection);
+      } catch (error) {
+        if (error instanceof Deno.errors.BadResource) return;
+        // A caller that has left already holds up nobody.
+        if (LEFT.some((kind) => error instanceof kind)) continue;
+        // Too many open files, say: later the next may be served.
+        if (!isFailing) {
+          log.warn('no connection is accepted: {reason}', { reason: messageOf(error) });
+        }
+        isFailing = true;
+        await new Promise((done) => setTimeout(done, ACCEPT_AGAIN_MS));
+      }
+    }
   }
 }
 

@@ -2,12 +2,13 @@
  * `nthbouncer serve`, the one place where a server is put together: settings, database, scheduler,
  * HTTP and signals. It checks everything that can be checked before it touches anything.
  */
-import { makeApp, makePoolApp } from '../http/app.ts';
+import { answerError, makeApp, makePoolApp, refuseUnread, type Respond } from '../http/app.ts';
 import { Forwarding } from '../http/forwarding.ts';
 import { openAccess } from '../access/access.ts';
 import type { Vault } from '../access/vault.ts';
 import { Desk } from '../http/desk.ts';
-import type { Server } from '../http/server.ts';
+import { epochMs, type Server } from '../http/server.ts';
+import { Serving } from '../http1/serving.ts';
 import type { ServeSettings } from '../config.ts';
 import { log, messageOf, startLog } from '../log.ts';
 import { SystemClock } from '../scheduler/clock.ts';
@@ -28,7 +29,7 @@ import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
-import { dial, TELLS_LATE, upgrade } from './dial.ts';
+import { dial } from './dial.ts';
 import { firstStart } from './first_start.ts';
 import { warnOfOpenPools } from './exposure.ts';
 import { lapseLog } from './lapse_log.ts';
@@ -123,11 +124,17 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
   // All files are made by now, and nobody was heard yet.
   await dropPermissions();
-  const uploaded = () => Promise.race([whenUploaded(server.forwarding), delay(settings.drainMs)]);
-  listeners.push(new Listener({ ...settings, flag: '--port' }, makeApp(server), uploaded));
+  const serving = (answer: Respond) =>
+    new Serving({
+      answer,
+      failed: answerError,
+      refuse: refuseUnread,
+      epochMs: () => epochMs(server),
+    });
+  listeners.push(new Listener({ ...settings, flag: '--port' }, serving(makeApp(server))));
   for (const { pool, host, port } of settings.poolListen ?? []) {
     const bound = { host, port, flag: '--pool-listen' };
-    listeners.push(new Listener(bound, makePoolApp(server, pool), uploaded));
+    listeners.push(new Listener(bound, serving(makePoolApp(server, pool))));
   }
   const [origin = '', ...others] = listeners.map((each) => each.open(parts.tls));
   const poolOrigins = (settings.poolListen ?? []).map(({ pool }, at) =>
@@ -178,8 +185,6 @@ async function assemble(
     deadlines: new Deadlines(clock),
     forwarding: new Forwarding({
       dial,
-      upgrade,
-      tellsLate: TELLS_LATE,
       nowMs: () => clock.nowMs(),
       isOwn: (remote, local) => listeners.some((listener) => listener.isAt(remote, local)),
     }),
@@ -210,8 +215,9 @@ async function stop(
   scheduler.drain();
   parts.housekeeping.stop();
   await parts.server.desk.stop();
-  const closed = Promise.all(parts.listeners.map((listener) => listener.close()));
-  await Promise.race([closed, isLate, stopSignal()]);
+  const finished = Promise.all(parts.listeners.map((listener) => listener.finish()));
+  await Promise.race([finished, isLate, stopSignal()]);
+  for (const listener of parts.listeners) listener.close();
   deadlines.close();
   await directory.saveUses().catch(() => {});
   await governors.save().catch(() => {});
@@ -222,14 +228,6 @@ async function stop(
     log.error('closing: {reason}', { reason: messageOf(error) })
   );
   Deno.exit(EXIT.ok);
-}
-
-const UPLOADS_LOOK_MS = 20;
-
-/** Resolves when the bodies of the proxied requests that are under way now have come. */
-async function whenUploaded({ underWay }: Forwarding): Promise<void> {
-  const requests = [...underWay.values()];
-  while (requests.some(({ isUploading }) => isUploading)) await delay(UPLOADS_LOOK_MS);
 }
 
 function stopSignal(): Promise<void> {

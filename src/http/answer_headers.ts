@@ -2,29 +2,35 @@
  * The headers of a forwarded answer as the caller gets them: the upstream's, less those of its
  * connection and those that could pass for ours, with the pool's own. Repeated ones stay repeated.
  */
-import type { HeaderLine } from '../upstream/forward/head.ts';
+import { headerLine } from '../http1/answer.ts';
+import type { HeaderLine } from '../http1/head.ts';
 import { HOP_BY_HOP, namedBy } from './request_head.ts';
 
 export interface AnswerParts {
   readonly headers: readonly HeaderLine[];
-  /** Ours. */
-  readonly own: Readonly<Record<string, string>>;
+  /** Ours, as whole lines. */
+  readonly own: string;
   readonly baseDomain: string;
+  /** Whether the length is told although no body follows. */
+  readonly isLengthKept: boolean;
 }
 
+const LENGTH = /^\d{1,15}$/;
 const OWN_COOKIE = /^\s*(__Host-)?nthbouncer[\w-]*\s*=/;
 const COOKIE_DOMAIN = /;\s*domain\s*=\s*"?\.?([^;"\s]*)/gi;
 
-/** Appends to the headers of a fresh response: handing them to its constructor costs more. */
-export function addHeaders(to: Headers, { headers, own, baseDomain }: AnswerParts): void {
-  for (const name in own) to.append(name, own[name] as string);
+/** The headers as they are sent. */
+export function answerHeaders({ headers, own, baseDomain, isLengthKept }: AnswerParts): string {
+  let text = own;
   const named = connectionNames(headers);
   for (const [name, value] of headers) {
     const lower = name.toLowerCase();
     if (HOP_BY_HOP.has(lower) || lower.startsWith('x-nthpool-') || named?.has(lower)) continue;
     if (lower === 'set-cookie' && isOwnCookie(value, baseDomain)) continue;
-    to.append(lower, value);
+    if (lower === 'content-length' && !(isLengthKept && LENGTH.test(value))) continue;
+    text += headerLine([name, value]);
   }
+  return text;
 }
 
 function connectionNames(headers: readonly HeaderLine[]): ReadonlySet<string> | null {

@@ -7,81 +7,97 @@ import { Hono } from 'hono';
 import { CEILINGS } from '../ceilings.ts';
 import { hashOf } from '../access/keys.ts';
 import { isSameSecretHash } from '../access/secret.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { Answer } from '../http1/answer.ts';
+import type { Refusal } from '../http1/caller.ts';
+import type { Incoming } from '../http1/incoming.ts';
 import { log, messageOf } from '../log.ts';
 import { StoreError } from '../store/store.ts';
-import { Fault, faultAnswer, wrongMethodAnswer } from './fault.ts';
+import type { FaultParts } from './fault.ts';
+import { Fault, faultAnswer, faultResponse, wrongMethod } from './fault.ts';
 import { Hosts } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
 import type { Access } from './route.ts';
 import { PAGE_ROUTES } from './pages.ts';
+import { answerOf, requestOf } from './routed.ts';
 import { ROUTES } from './routes.ts';
 import type { Peer, Server } from './server.ts';
 import { sessionMayPass } from './session.ts';
 import { askToSignIn } from './sign_in.ts';
 
 const AT_THE_ROOT = 'There is nothing here; the admin page is at /admin, the API at /docs.';
-/** A header's colon, blank and line break. */
-const HEADER_OVERHEAD = 4;
 
-export type Fetch = (request: Request, peer: Peer) => Response | Promise<Response>;
+/** Answers a request. Where it fails, {@link answerError} has the answer. */
+export type Respond = (request: Incoming, peer: Peer) => Answer | Promise<Answer>;
 
-/** Makes the request handler of a server. */
-export function makeApp(server: Server): Fetch {
+/** Makes what answers the requests of a server. */
+export function makeApp(server: Server): Respond {
   const router = makeRouter(server);
   const locks = new LockDoor(server);
   const proxy = new ProxyDoor(server);
-  return makeFetch(server, (request, peer, { pool, target }) => {
-    if (pool !== null) return proxy.answer(request, peer, { pool, target, isPoolHost: true });
-    const answered = locks.answer(request, peer, target);
-    if (answered !== null) return answered;
-    if (isHeadTooLarge(request)) return faultAnswer('head_too_large');
-    return router.fetch(request, { peer });
+  return sorting(server, (request, peer, pool) => {
+    if (pool !== null) return proxy.answer(request, peer, { pool, isPoolHost: true });
+    if (request.headBytes > CEILINGS.headBytes) return faultAnswer('head_too_large');
+    return locks.answer(request, peer) ?? routed(router, request, { peer, isTls: server.isTls });
   });
 }
 
-/** Makes the handler of a listener on which every request is the pool's. */
-export function makePoolApp(server: Server, pool: string): Fetch {
+/** Makes the same of a listener on which every request is the pool's. */
+export function makePoolApp(server: Server, pool: string): Respond {
   const proxy = new ProxyDoor(server);
-  return makeFetch(server, (request, peer, { pool: named, target }) => {
-    return proxy.answer(request, peer, { pool, target, isPoolHost: named !== null });
+  return sorting(server, (request, peer, named) => {
+    return proxy.answer(request, peer, { pool, isPoolHost: named !== null });
   });
 }
 
-type Answer = (
-  request: Request,
-  peer: Peer,
-  /** The pool whose host it is, and the raw path with its query. */
-  to: { pool: string | null; target: string },
-) => Response | Promise<Response>;
+/** The answer to what is no request that could be sorted to a door. */
+export function refuseUnread(why: 'malformed' | 'head_too_large', reason: string): Refusal {
+  const code = why === 'malformed' ? 'invalid_request' : why;
+  const headers = { 'x-nthpool-error': code };
+  const message = `The request is not well-formed: ${reason}.`;
+  return faultAnswer(code, why === 'malformed' ? { message, headers } : { headers });
+}
 
 /** Refuses what could be read as two different requests, before it is sorted to a door. */
-function makeFetch(server: Server, answer: Answer): Fetch {
+function sorting(
+  server: Server,
+  answer: (request: Incoming, peer: Peer, pool: string | null) => Answer | Promise<Answer>,
+): Respond {
   const hosts = new Hosts(server.baseDomain, server.directory.hosts);
   return (request, peer) => {
-    try {
-      const { url, headers } = request;
-      const hostAt = url.indexOf('://') + 3;
-      const pathAt = url.indexOf('/', hostAt);
-      const authority = url.slice(hostAt, pathAt);
-      const host = headers.get('host');
-      // CONNECT alone has no path; this server opens no tunnels.
-      const isTwofold = pathAt < 0 || !hosts.isSound(authority) ||
-        host !== null && !hosts.agree(authority, host) ||
-        headers.get('transfer-encoding') !== null && headers.get('content-length') !== null;
-      if (isTwofold) return twofoldAnswer();
-      return answer(request, peer, { pool: hosts.poolOf(authority), target: url.slice(pathAt) });
-    } catch (error) {
-      return answerError(error);
-    }
+    const { authority, target, method, headers } = request;
+    const host = headers.get('host');
+    // This server opens no tunnels, whatever a CONNECT names.
+    const hasPath = method !== 'CONNECT' &&
+      (target.startsWith('/') || target === '*' && method === 'OPTIONS');
+    const isOneHost = hosts.isSound(authority) && (host === null || hosts.agree(authority, host));
+    if (!hasPath || !isOneHost) return twofoldAnswer();
+    return answer(request, peer, hosts.poolOf(authority));
   };
 }
 
-function twofoldAnswer(): Response {
+function twofoldAnswer(): Answer {
   return faultAnswer('invalid_request', {
-    message: 'The request names two hosts, or no path, or frames its body in two ways.',
+    message: 'The request names two hosts, or no path.',
     headers: { 'x-nthpool-error': 'invalid_request' },
   });
+}
+
+async function routed(
+  router: Hono<Surroundings>,
+  incoming: Incoming,
+  { peer, isTls }: { peer: Peer; isTls: boolean },
+): Promise<Answer> {
+  let request: Request;
+  try {
+    request = requestOf(incoming, { isTls });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    // The platform has no such requests: TRACE and its like, or a host that is none.
+    return faultAnswer('invalid_request', { message: 'The method or the host is taken nowhere.' });
+  }
+  return await answerOf(await router.fetch(request, { peer }));
 }
 
 interface Surroundings {
@@ -101,23 +117,13 @@ function makeRouter(server: Server): Hono<Surroundings> {
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);
   }
   for (const [path, allowed] of methods) {
-    router.all(path, () => wrongMethodAnswer(allowed));
+    router.all(path, () => faultResponse('method_not_allowed', wrongMethod(allowed)));
   }
   router.notFound(({ req }) =>
-    faultAnswer('not_found', req.path === '/' ? { message: AT_THE_ROOT } : {})
+    faultResponse('not_found', req.path === '/' ? { message: AT_THE_ROOT } : {})
   );
-  router.onError(answerError);
+  router.onError((error) => faultResponse(...faultOf(error)));
   return router;
-}
-
-/**
- * Asked for all but the lock paths, which read single headers alone; there the runtime's own,
- * larger ceiling holds.
- */
-function isHeadTooLarge({ url, headers }: Request): boolean {
-  let bytes = url.length;
-  for (const [name, value] of headers) bytes += name.length + value.length + HEADER_OVERHEAD;
-  return bytes > CEILINGS.headBytes;
 }
 
 function mayPass(access: Access, request: Request, server: Server): boolean {
@@ -139,19 +145,24 @@ function refuseSlowly(server: Server, peer: Peer, headers: Headers): Promise<Res
   const { access, scheduler: { clock } } = server;
   const address = access.addresses.read(peer, headers).text;
   const delayMs = access.slowdown.delayMs(address, clock.nowMs());
-  const answer = () => faultAnswer('unauthorized', { message: 'The admin token is wanted.' });
+  const answer = () => faultResponse('unauthorized', { message: 'The admin token is wanted.' });
   if (delayMs === 0) return answer();
   return new Promise((told) => clock.after(delayMs, () => told(answer())));
 }
 
-function answerError(error: unknown): Response {
-  if (error instanceof Fault) return faultAnswer(error.code, error.parts);
+/** What is told where a door failed: nothing of the inside. */
+export function answerError(error: unknown): Answer {
+  return faultAnswer(...faultOf(error));
+}
+
+function faultOf(error: unknown): [code: ErrorCode, parts?: FaultParts] {
+  if (error instanceof Fault) return [error.code, error.parts];
   if (error instanceof StoreError) {
     log.error('storage: {reason}', { reason: error.message });
-    return faultAnswer('storage_unavailable', {
+    return ['storage_unavailable', {
       message: 'The database does not take writes; nothing was changed.',
-    });
+    }];
   }
   log.error('a request failed: {reason}', { reason: messageOf(error) });
-  return faultAnswer('internal');
+  return ['internal'];
 }

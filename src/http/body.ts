@@ -4,6 +4,7 @@
  */
 import type { SignedBody } from '../access/policy.ts';
 import { CEILINGS } from '../ceilings.ts';
+import type { BodySource } from '../http1/incoming_body.ts';
 import type { Deadlines } from '../scheduler/deadlines.ts';
 
 export type Body =
@@ -17,7 +18,7 @@ export type Body =
 export type Bytes = SignedBody;
 
 const EMPTY: Body = { kind: 'empty' };
-const TOO_LARGE = { kind: 'too_large' } as const;
+export const TOO_LARGE = { kind: 'too_large' } as const;
 const LATE = { kind: 'bad', reason: 'The body did not arrive in time.' } as const;
 const BROKEN = { kind: 'bad', reason: 'The body broke off.' } as const;
 const CROWDED = { kind: 'crowded' } as const;
@@ -29,25 +30,37 @@ const FREE_BYTES = CEILINGS.lockBodyBytes;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Whether there is a body to read; asked first, since most acquires have none. */
+/** Whether a route's request has a body to read. */
 export function hasBody(request: Request): boolean {
-  const declared = request.headers.get('content-length');
-  return declared === null ? request.body !== null : declared !== '0';
+  return request.body !== null;
 }
 
-/** The body's bytes, at most `bytesMax` of them. */
-export async function readBytes(
+/** Reads the body of a route's request, at most `bytesMax` of it. */
+export async function readBody(
   request: Request,
-  options: { bytesMax: number; deadlines: Deadlines; budget?: ByteBudget },
+  { bytesMax, deadlines }: { bytesMax: number; deadlines: Deadlines },
 ): Promise<Bytes> {
-  const { bytesMax, deadlines, budget } = options;
-  const declared = request.headers.get('content-length');
-  if (declared !== null && Number(declared) > bytesMax) return TOO_LARGE;
-  const isWhole = declared !== null && (budget === undefined || Number(declared) <= FREE_BYTES);
+  if (Number(request.headers.get('content-length') ?? 0) > bytesMax) return TOO_LARGE;
+  if (request.body === null) return { kind: 'bytes', bytes: new Uint8Array(0) };
+  const reader = request.body.getReader();
+  const source = { read: async () => (await reader.read()).value ?? null };
+  return await readBytes(source, { bytesMax, deadlines });
+}
+
+interface Reading {
+  readonly bytesMax: number;
+  readonly deadlines: Deadlines;
+  readonly budget?: ByteBudget;
+}
+
+/** A body's bytes, at most `bytesMax` of them. */
+export async function readBytes(
+  source: BodySource,
+  { bytesMax, deadlines, budget }: Reading,
+): Promise<Bytes> {
   const limits = { bytesMax, budget, isLate: false };
   try {
-    const read = isWhole ? request.bytes() : readUpTo(request, limits);
-    const bytes = await deadlines.race(read, CEILINGS.bodyMs, null);
+    const bytes = await deadlines.race(readUpTo(source, limits), CEILINGS.bodyMs, null);
     limits.isLate = bytes === null;
     if (bytes === null) return LATE;
     if (bytes === 'crowded') return CROWDED;
@@ -62,7 +75,7 @@ export async function readJson(
   request: Request,
   options: { bytesMax: number; deadlines: Deadlines },
 ): Promise<Body> {
-  return jsonIn(await readBytes(request, options), options.bytesMax);
+  return jsonIn(await readBody(request, options), options.bytesMax);
 }
 
 /** What was read, as JSON of at most `bytesMax`. */
@@ -96,7 +109,7 @@ interface Limits {
 }
 
 async function readUpTo(
-  request: Request,
+  source: BodySource,
   limits: Limits,
 ): Promise<Uint8Array | 'too_large' | 'crowded'> {
   const { bytesMax, budget } = limits;
@@ -104,7 +117,7 @@ async function readUpTo(
   let size = 0;
   let taken = 0;
   try {
-    for await (const chunk of request.body ?? []) {
+    for (let chunk = await source.read(); chunk !== null; chunk = await source.read()) {
       size += chunk.byteLength;
       if (size > bytesMax) return 'too_large';
       if (limits.isLate) return 'crowded';
@@ -117,6 +130,7 @@ async function readUpTo(
   } finally {
     budget?.give(taken);
   }
+  if (chunks.length === 1) return chunks[0] as Uint8Array;
   const whole = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {

@@ -3,7 +3,7 @@
  * their retry hint there, and some refuse with a 200. It is read once and never kept beyond the
  * request.
  */
-import type { AnswerHead } from '../upstream/forward/head.ts';
+import type { AnswerHead } from '../upstream/forward/answer_head.ts';
 import { TOLD_WITH_200 } from '../upstream/verdict.ts';
 
 const BYTES_MAX = 64 * 1024;

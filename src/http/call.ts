@@ -6,8 +6,10 @@ import { isLocalOrBase, isPrivateName } from '../access/browser.ts';
 import type { PeerAddress } from '../access/peer_address.ts';
 import type { AccessRequest } from '../access/policy.ts';
 import { CEILINGS } from '../ceilings.ts';
+import type { HeaderLines } from '../http1/header_lines.ts';
+import type { Incoming } from '../http1/incoming.ts';
 import type { Body, Bytes } from './body.ts';
-import { ByteBudget, hasBody, jsonIn, readBytes } from './body.ts';
+import { ByteBudget, jsonIn, readBytes, TOO_LARGE } from './body.ts';
 import type { Peer, Server } from './server.ts';
 
 const LOGGED_PATH_MAX = 1024;
@@ -15,36 +17,32 @@ const budget = new ByteBudget(CEILINGS.unprovenBodiesBytes);
 const NO_BYTES: Bytes = { kind: 'bytes', bytes: new Uint8Array(0) };
 
 export interface CallFacts {
-  readonly request: Request;
+  readonly request: Incoming;
   readonly peer: Peer;
   /** The pool's name as the caller wrote it. */
   readonly pool: string;
   readonly door: 'lock' | 'proxy';
-  /** Path and query exactly as they were sent. */
-  readonly target: string;
   /** Whether the host is a pool's by its name. */
   readonly isPoolHost?: boolean;
 }
 
 export class Call implements AccessRequest {
-  readonly request: Request;
+  readonly request: Incoming;
   readonly peer: Peer;
   readonly pool: string;
   readonly door: 'lock' | 'proxy';
-  readonly target: string;
   readonly #server: Server;
   readonly #isPoolHost: boolean;
   #address: PeerAddress | null = null;
-  #body: Promise<Bytes> | null = null;
+  #body: Bytes | Promise<Bytes> | null = null;
 
   constructor(server: Server, facts: CallFacts) {
-    const { request, peer, pool, door, target, isPoolHost = false } = facts;
+    const { request, peer, pool, door, isPoolHost = false } = facts;
     this.#server = server;
     this.request = request;
     this.peer = peer;
     this.pool = pool;
     this.door = door;
-    this.target = target;
     this.#isPoolHost = isPoolHost;
   }
 
@@ -52,7 +50,11 @@ export class Call implements AccessRequest {
     return this.request.method;
   }
 
-  get headers(): Headers {
+  get target(): string {
+    return this.request.target;
+  }
+
+  get headers(): HeaderLines {
     return this.request.headers;
   }
 
@@ -68,9 +70,7 @@ export class Call implements AccessRequest {
   }
 
   get host(): string {
-    const { url } = this.request;
-    const hostAt = url.indexOf('://') + 3;
-    return url.slice(hostAt, url.indexOf('/', hostAt));
+    return this.request.authority;
   }
 
   /** A listener that is one pool's alone is called by whatever name it has in its network. */
@@ -82,20 +82,25 @@ export class Call implements AccessRequest {
   /** The body, read once; a second call with another bound gets what the first one read. */
   body(bytesMax: number): Bytes | Promise<Bytes> {
     if (this.#body !== null) return this.#body;
-    if (!hasBody(this.request)) return NO_BYTES;
+    const { body } = this.request;
+    if (body === null) return NO_BYTES;
+    if (Number.isFinite(body.left) && body.left > bytesMax) return this.#body = TOO_LARGE;
+    const whole = body.whole();
+    if (whole !== null) return this.#body = { kind: 'bytes', bytes: whole };
     const { deadlines } = this.#server;
-    return this.#body = readBytes(this.request, { bytesMax, deadlines, budget });
+    return this.#body = readBytes(body, { bytesMax, deadlines, budget });
   }
 
   /** The body where a policy has read it; null where it is still to come. */
-  get bodyRead(): Promise<Bytes> | null {
+  get bodyRead(): Bytes | Promise<Bytes> | null {
     return this.#body;
   }
 
-  /** The body as JSON; null where there is none to wait for. */
-  json(bytesMax: number): Promise<Body> | null {
+  /** The body as JSON; null where there is none. */
+  json(bytesMax: number): Body | Promise<Body> | null {
     const read = this.body(bytesMax);
-    if (!(read instanceof Promise)) return null;
+    if (read === NO_BYTES) return null;
+    if (!(read instanceof Promise)) return jsonIn(read, bytesMax);
     return read.then((body) => jsonIn(body, bytesMax));
   }
 }

@@ -4,7 +4,7 @@
 import type { Context } from 'hono';
 import { isSpan } from '../scheduler/history.ts';
 import { entryOf } from './admin_body.ts';
-import { Fault, faultAnswer } from './fault.ts';
+import { Fault, faultResponse } from './fault.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
 import { sessionOf } from './session.ts';
@@ -22,7 +22,7 @@ function streamEvents(context: Context, server: Server): Response {
     wantsRows: context.req.query('log') !== '0',
     isAllowed: () => session === null || sessionOf(context.req.raw, server) !== null,
   });
-  if (stream === null) return faultAnswer('too_many_viewers');
+  if (stream === null) return faultResponse('too_many_viewers');
   return new Response(stream, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
   });

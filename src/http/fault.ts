@@ -2,6 +2,7 @@
  * The one way in which this server says no: a code of the error table as JSON, with what else helps
  * the caller. Nothing of the inside (stack, path, address) ever goes into an answer.
  */
+import { type Answer, headerText } from '../http1/answer.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 
@@ -11,6 +12,8 @@ export interface FaultParts {
   /** Further fields of the body. */
   readonly more?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Further headers as whole lines; the doors' answers alone have them. */
+  readonly lines?: string;
   /** Overrides the table's status (a code that is told with two). */
   readonly status?: number;
 }
@@ -30,23 +33,40 @@ export class Fault extends Error {
 
 const RETRY_LATER = { 'retry-after': '1' };
 
-/** The answer that tells of a fault. */
-export function faultAnswer(code: ErrorCode, parts: FaultParts = {}): Response {
-  const { status, sentence } = ERRORS[code];
-  const body = JSON.stringify({ error: code, message: parts.message ?? sentence, ...parts.more });
-  const told = parts.status ?? status;
-  const headers = {
-    'content-type': 'application/json',
-    ...(told === 401 ? { 'www-authenticate': 'Nthbouncer' } : {}),
-    ...(told === 503 ? RETRY_LATER : {}),
-    ...parts.headers,
-  };
-  return new Response(body, { status: told, headers });
+interface Told {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
-export function wrongMethodAnswer(allowed: readonly string[]): Response {
-  return faultAnswer('method_not_allowed', {
+function told(code: ErrorCode, parts: FaultParts): Told {
+  const { status, sentence } = ERRORS[code];
+  const body = JSON.stringify({ error: code, message: parts.message ?? sentence, ...parts.more });
+  const inForce = parts.status ?? status;
+  const headers = {
+    'content-type': 'application/json',
+    ...(inForce === 401 ? { 'www-authenticate': 'Nthbouncer' } : {}),
+    ...(inForce === 503 ? RETRY_LATER : {}),
+    ...parts.headers,
+  };
+  return { status: inForce, headers, body };
+}
+
+/** The answer that tells of a fault, for the doors. */
+export function faultAnswer(code: ErrorCode, parts: FaultParts = {}): Answer & { body: string } {
+  const { status, headers, body } = told(code, parts);
+  return { status, headers: headerText(headers) + (parts.lines ?? ''), body };
+}
+
+/** The same for routes. */
+export function faultResponse(code: ErrorCode, parts: FaultParts = {}): Response {
+  const { body, ...init } = told(code, parts);
+  return new Response(body, init);
+}
+
+export function wrongMethod(allowed: readonly string[]): FaultParts {
+  return {
     message: `This path takes ${allowed.join(' or ')}.`,
     headers: { allow: allowed.join(', ') },
-  });
+  };
 }

@@ -5,7 +5,8 @@
 import type { PoolSpec } from '../wire.ts';
 import { Connections } from '../upstream/forward/connections.ts';
 import { Guard } from '../upstream/forward/guard.ts';
-import type { Address, Dial } from '../upstream/forward/line.ts';
+import type { Address } from '../http1/line.ts';
+import type { Dial } from '../upstream/forward/dial.ts';
 import type { Means } from '../upstream/forward/exchange.ts';
 import type { Target } from '../upstream/target.ts';
 import { targetOf } from '../upstream/target.ts';
@@ -14,28 +15,13 @@ export interface ForwardingOptions {
   readonly dial: Dial;
   readonly nowMs: () => number;
   readonly isOwn?: (remote: Address, local: Address | null) => boolean;
-  /** Takes over the connection of a request that asks for WebSocket. */
-  readonly upgrade?: Upgrade;
-  /**
-   * Whether a request's signal, asked for late, still tells of a caller that left before. It is
-   * dear, so only what takes a while asks for it; without this every request asks at once.
-   */
-  readonly tellsLate?: boolean;
 }
-
-export type Upgrade = (
-  request: Request,
-  protocol: string | null,
-  headers: Readonly<Record<string, string>>,
-) => { readonly socket: WebSocket; readonly response: Response };
 
 /** A proxied request that is under way. */
 export interface UnderWay {
   readonly pool: string;
   /** Since when no byte has moved. */
   readonly quietSinceMs: number;
-  /** Whether the caller's body is still wanted. */
-  readonly isUploading: boolean;
   /** Ends it: its slot was taken back. */
   end(): void;
 }
@@ -44,8 +30,6 @@ export class Forwarding implements Means {
   readonly connections: Connections;
   readonly guard: Guard;
   readonly nowMs: () => number;
-  readonly upgrade: Upgrade | null;
-  readonly tellsLate: boolean;
   /** By slotId. */
   readonly underWay = new Map<string, UnderWay>();
   readonly #targets = new Map<string, Target>();
@@ -54,8 +38,6 @@ export class Forwarding implements Means {
     this.nowMs = options.nowMs;
     this.connections = new Connections(options);
     this.guard = new Guard(options.nowMs, () => this.connections.sweep());
-    this.upgrade = options.upgrade ?? null;
-    this.tellsLate = options.tellsLate ?? false;
   }
 
   /** Where the pool's requests go; null where it has no upstream. */

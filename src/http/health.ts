@@ -3,7 +3,7 @@
  * second, so that asking often costs the database nothing.
  */
 import type { Context } from 'hono';
-import { faultAnswer } from './fault.ts';
+import { faultResponse } from './fault.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
 
@@ -33,7 +33,7 @@ export const healthRoutes: readonly Route[] = [
 ];
 
 async function showReadiness(context: Context, server: Server): Promise<Response> {
-  if (server.scheduler.isDraining) return faultAnswer('shutting_down');
+  if (server.scheduler.isDraining) return faultResponse('shutting_down');
   const nowMs = server.scheduler.clock.nowMs();
   let readiness = kept.get(server);
   if (readiness === undefined || nowMs - readiness.atMs >= KEPT_MS) {
@@ -43,7 +43,7 @@ async function showReadiness(context: Context, server: Server): Promise<Response
   if (await readiness.isReady && !server.scheduler.journal.isFailing) {
     return context.json({ ok: true });
   }
-  return faultAnswer('storage_unavailable', {
+  return faultResponse('storage_unavailable', {
     message: 'The database does not take writes.',
   });
 }

@@ -3,7 +3,7 @@
  * call, so that there is one implementation of each. It checks no access: whoever calls it has.
  */
 import { Hono } from 'hono';
-import { Fault, faultAnswer } from './fault.ts';
+import { Fault, faultResponse } from './fault.ts';
 import { ROUTES } from './routes.ts';
 import type { Server } from './server.ts';
 
@@ -51,9 +51,9 @@ function doorOf(server: Server): Hono {
   for (const { method, path, answer } of ROUTES) {
     if (path.startsWith(API)) door.on(method, path, (context) => answer(context, server));
   }
-  door.notFound(() => faultAnswer('not_found'));
+  door.notFound(() => faultResponse('not_found'));
   door.onError((error) => {
-    if (error instanceof Fault) return faultAnswer(error.code, error.parts);
+    if (error instanceof Fault) return faultResponse(error.code, error.parts);
     throw error;
   });
   doors.set(server, door);

@@ -5,6 +5,8 @@
  */
 import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
+import { type Answer, headerText } from '../http1/answer.ts';
+import type { Incoming } from '../http1/incoming.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import { BAD_REPEAT_KEY, isRepeatKey, Repeats } from '../scheduler/repeats.ts';
 import type { Granted } from '../scheduler/verdict.ts';
@@ -13,8 +15,8 @@ import { Call } from './call.ts';
 import type { Caller, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
-import { faultAnswer, wrongMethodAnswer } from './fault.ts';
-import { poolHeaders, refusalAnswer } from './pool_headers.ts';
+import { faultAnswer, wrongMethod } from './fault.ts';
+import { poolLines, refusalAnswer } from './pool_headers.ts';
 import { outcomeOf } from './report.ts';
 import type { Peer, Server } from './server.ts';
 import { epochMs } from './server.ts';
@@ -38,7 +40,8 @@ export class LockDoor {
   }
 
   /** The answer, or null where the path (raw, with its query) is not the lock API's. */
-  answer(request: Request, peer: Peer, target: string): Promise<Response> | Response | null {
+  answer(request: Incoming, peer: Peer): Promise<Answer> | Answer | null {
+    const { target } = request;
     if (!target.startsWith(PREFIX)) return null;
     const query = target.indexOf('?');
     const path = query < 0 ? target : target.slice(0, query);
@@ -47,7 +50,7 @@ export class LockDoor {
     const name = path.slice(PREFIX.length, nameEnd);
     if (this.#server.directory.get(name) === undefined && !POOL_NAME.test(name)) return null;
     const rest = path.slice(nameEnd + '/lock/'.length);
-    const call = new Call(this.#server, { request, peer, pool: name, door: 'lock', target });
+    const call = new Call(this.#server, { request, peer, pool: name, door: 'lock' });
     if (rest === 'acquire') return isPost(request) ?? this.#acquire(call);
     const slash = rest.indexOf('/');
     if (slash <= 0) return null;
@@ -58,7 +61,7 @@ export class LockDoor {
     return null;
   }
 
-  async #acquire(call: Call): Promise<Response> {
+  async #acquire(call: Call): Promise<Answer> {
     const { request } = call;
     const checked = this.#callers.check(call);
     const caller = checked instanceof Promise ? await checked : checked;
@@ -66,8 +69,9 @@ export class LockDoor {
     let ask = NO_ASK;
     const reading = call.json(CEILINGS.lockBodyBytes);
     if (reading !== null) {
-      const body = await reading;
-      if (!this.#callers.mayGoOn(call, caller)) return faultAnswer('unauthorized');
+      const isLate = reading instanceof Promise;
+      const body = isLate ? await reading : reading;
+      if (isLate && !this.#callers.mayGoOn(call, caller)) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return this.#turnAway(call, caller, 'payload_too_large');
       if (body.kind === 'bad') {
         return this.#turnAway(call, caller, 'invalid_request', { message: body.reason });
@@ -104,14 +108,14 @@ export class LockDoor {
     return this.#grantAnswer(verdict, caller.entry);
   }
 
-  #renew(call: Call, slotId: string): Response | Promise<Response> {
+  #renew(call: Call, slotId: string): Answer | Promise<Answer> {
     const checked = this.#callers.check(call);
     return checked instanceof Promise
       ? checked.then((caller) => this.#renewed(caller, slotId))
       : this.#renewed(checked, slotId);
   }
 
-  #renewed(caller: Caller, slotId: string): Response {
+  #renewed(caller: Caller, slotId: string): Answer {
     if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
     const { scheduler } = this.#server;
     const renewal = scheduler.renew(caller.entry.pool, slotId);
@@ -123,7 +127,7 @@ export class LockDoor {
     return jsonAnswer(`{"leaseDeadline":${leaseDeadline}}`);
   }
 
-  async #release(call: Call, slotId: string): Promise<Response> {
+  async #release(call: Call, slotId: string): Promise<Answer> {
     const { scheduler } = this.#server;
     const checked = this.#callers.check(call);
     const caller = checked instanceof Promise ? await checked : checked;
@@ -131,8 +135,9 @@ export class LockDoor {
     let report: ReleaseBody | null = null;
     const reading = call.json(CEILINGS.lockBodyBytes);
     if (reading !== null) {
-      const body = await reading;
-      if (!this.#callers.mayGoOn(call, caller)) return faultAnswer('unauthorized');
+      const isLate = reading instanceof Promise;
+      const body = isLate ? await reading : reading;
+      if (isLate && !this.#callers.mayGoOn(call, caller)) return faultAnswer('unauthorized');
       if (body.kind === 'too_large') return faultAnswer('payload_too_large');
       if (body.kind === 'bad') return faultAnswer('invalid_request', { message: body.reason });
       if (body.kind === 'json') {
@@ -150,14 +155,14 @@ export class LockDoor {
   }
 
   /** Refuses an acquire whose caller is known: with the pool's headers, and a row in the log. */
-  #turnAway(call: Call, caller: Passed, code: ErrorCode, parts: FaultParts = {}): Response {
+  #turnAway(call: Call, caller: Passed, code: ErrorCode, parts: FaultParts = {}): Answer {
     const { scheduler } = this.#server;
     const attempt = this.#callers.note(call, caller.entry, { code, keyId: caller.keyId });
-    const headers = poolHeaders(caller.entry.pool.gauge(scheduler.clock.nowMs()), 0, attempt);
-    return faultAnswer(code, { ...parts, headers });
+    const gauge = caller.entry.pool.gauge(scheduler.clock.nowMs());
+    return faultAnswer(code, { ...parts, lines: poolLines(gauge, { attempt, queuedMs: 0 }) });
   }
 
-  #grantAnswer({ lease, gauge, queuedMs }: Granted, { spec }: Entry): Response {
+  #grantAnswer({ lease, gauge, queuedMs }: Granted, { spec }: Entry): Answer {
     const { shiftMs } = this.#server.scheduler.clock;
     const body = JSON.stringify({
       slotId: lease.slotId,
@@ -167,22 +172,21 @@ export class LockDoor {
       renewIntervalMs: spec.lease.renewIntervalMs,
       fence: lease.fence,
     });
-    const headers = poolHeaders(gauge, queuedMs, lease.attempt);
-    headers['content-type'] = JSON_TYPE;
+    let headers = JSON_HEADERS + poolLines(gauge, { attempt: lease.attempt, queuedMs });
     // Here `termMs` alone would tell a holder too much.
     const lifeMs = lease.requestDeadlineMs - lease.grantedAtMs;
-    if (lifeMs < lease.termMs) headers['x-nthpool-lease-ms'] = String(lifeMs);
+    if (lifeMs < lease.termMs) headers += `x-nthpool-lease-ms: ${lifeMs}\r\n`;
     return jsonAnswer(body, headers);
   }
 }
 
-function isPost(request: Request): Response | null {
+function isPost(request: Incoming): Answer | null {
   if (request.method === 'POST') return null;
-  return wrongMethodAnswer(['POST']);
+  return faultAnswer('method_not_allowed', wrongMethod(['POST']));
 }
 
-function jsonAnswer(body: string, headers: Record<string, string> = JSON_HEADERS): Response {
-  return new Response(body, { headers });
+function jsonAnswer(body: string, headers = JSON_HEADERS): Answer {
+  return { status: 200, headers, body };
 }
 
-const JSON_HEADERS = { 'content-type': JSON_TYPE };
+const JSON_HEADERS = headerText({ 'content-type': JSON_TYPE });

@@ -10,7 +10,7 @@ import { Problem } from '../admin/layout.tsx';
 import type { Rule } from '../admin/in_force.ts';
 import { inForce } from '../admin/in_force.ts';
 import { FreshKey } from '../admin/keys.tsx';
-import { readBytes } from './body.ts';
+import { readBody } from './body.ts';
 import { Fault } from './fault.ts';
 import type { Form } from './form.ts';
 import { formOf, jsonOfForm } from './form.ts';
@@ -162,7 +162,7 @@ function part(form: Form, name: string): string {
 
 async function readForm(context: Context, { deadlines }: Server): Promise<Form> {
   const bytesMax = CEILINGS.adminBodyBytes;
-  const body = await readBytes(context.req.raw, { bytesMax, deadlines });
+  const body = await readBody(context.req.raw, { bytesMax, deadlines });
   // A part of a form is none: what is missing in it would be taken for left empty.
   if (body.kind === 'too_large') throw new Fault('payload_too_large');
   if (body.kind !== 'bytes') throw new Fault('invalid_request');

@@ -3,47 +3,43 @@
  * and for proxied requests.
  */
 import type { Gauge } from '../core/ask.ts';
+import type { Answer } from '../http1/answer.ts';
 import type { Refused } from '../scheduler/verdict.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
 
-/** The headers `x-nthpool-…` of an attempt. */
-export function poolHeaders(
-  gauge: Gauge,
-  queuedMs: number,
-  attempt: string,
-): Record<string, string> {
-  const headers: Record<string, string> = {
-    'x-nthpool-remaining-slots': String(gauge.remaining),
-    'x-nthpool-effective-limit': String(gauge.limit),
-    'x-nthpool-queued-ms': String(queuedMs),
-    'x-nthpool-queue-depth': String(gauge.queued),
-    'x-nthpool-request-id': attempt,
-  };
-  if (gauge.rate !== null) {
-    headers['x-nthpool-rpm-limit'] = String(Math.floor(gauge.rate.limit));
-    headers['x-nthpool-rpm-remaining'] = String(Math.floor(gauge.rate.remaining));
-  }
-  return headers;
+/** The headers `x-nthpool-…` of an attempt, as whole lines: every grant has them. */
+export function poolLines({ remaining, limit, queued, rate }: Gauge, of: Attempt): string {
+  const lines = `x-nthpool-remaining-slots: ${remaining}\r\n` +
+    `x-nthpool-effective-limit: ${limit}\r\n` +
+    `x-nthpool-queued-ms: ${of.queuedMs}\r\n` +
+    `x-nthpool-queue-depth: ${queued}\r\n` +
+    `x-nthpool-request-id: ${of.attempt}\r\n`;
+  if (rate === null) return lines;
+  return lines + `x-nthpool-rpm-limit: ${Math.floor(rate.limit)}\r\n` +
+    `x-nthpool-rpm-remaining: ${Math.floor(rate.remaining)}\r\n`;
 }
 
-/** @param extra further headers. */
-export function refusalAnswer(refused: Refused, extra: Record<string, string> = {}): Response {
+export interface Attempt {
+  readonly attempt: string;
+  readonly queuedMs: number;
+}
+
+/** @param headers further ones. */
+export function refusalAnswer(refused: Refused, headers: Record<string, string> = {}): Answer {
   const { code, reason, retryAfterMs, slotsMax, place } = refused;
   // A pool that was deleted meanwhile answers as if it had never been.
-  if (code === 'unauthorized') return faultAnswer(code, { headers: extra });
-  const headers = {
-    ...poolHeaders(refused.gauge, refused.queuedMs, refused.attempt),
-    ...extra,
-  };
+  if (code === 'unauthorized') return faultAnswer(code, { headers });
+  const lines = poolLines(refused.gauge, refused);
   const more: Record<string, unknown> = { reason, place };
   if (slotsMax === undefined) {
-    return faultAnswer(code, withRetry(retryAfterMs, { headers, more }));
+    return faultAnswer(code, withRetry(retryAfterMs, { headers, lines, more }));
   }
   const why = `must be at most ${slotsMax}, the pool's limit`;
   more['issues'] = [{ path: 'slots', reason: why }];
   return faultAnswer(code, {
     headers,
+    lines,
     more,
     message: `The request asks for more slots: it ${why}.`,
   });

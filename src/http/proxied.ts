@@ -6,6 +6,8 @@
 import type { Outcome } from '../core/outcome.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
+import type { Answer, AnswerBody, Pieces } from '../http1/answer.ts';
+import type { Incoming } from '../http1/incoming.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import type { Credential } from '../upstream/credentials.ts';
@@ -13,14 +15,15 @@ import type { Call, Limits } from '../upstream/forward/exchange.ts';
 import { Exchange } from '../upstream/forward/exchange.ts';
 import type { ForwardError } from '../upstream/forward/forward_error.ts';
 import { cutError, failureOf } from '../upstream/forward/forward_error.ts';
-import type { AnswerHead } from '../upstream/forward/head.ts';
+import type { AnswerHead } from '../upstream/forward/answer_head.ts';
+import type { Tunnel } from '../upstream/forward/tunnel.ts';
 import type { Target } from '../upstream/target.ts';
 import { judge } from '../upstream/verdict.ts';
-import { addHeaders } from './answer_headers.ts';
+import { answerHeaders } from './answer_headers.ts';
 import { BodySample } from './body_sample.ts';
 import { faultAnswer } from './fault.ts';
 import type { UnderWay } from './forwarding.ts';
-import { poolHeaders } from './pool_headers.ts';
+import { poolLines } from './pool_headers.ts';
 import type { Server } from './server.ts';
 
 export interface ProxiedParts {
@@ -28,24 +31,15 @@ export interface ProxiedParts {
   readonly granted: Granted;
   readonly target: Target;
   readonly credential: Credential | null;
-  readonly request: Request;
+  readonly request: Incoming;
   /** The path without its query, for the log. */
   readonly path: string;
   readonly address: string | null;
-  readonly call: Omit<Call, 'lingers' | 'wasCut'>;
+  readonly call: Omit<Call, 'wasCut'>;
 }
 
-/** What goes on after an upgrade. */
-export interface Carried {
-  readonly quietSinceMs: number;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  end(): void;
-}
+type Told = 'granted' | 'client_gone' | ErrorCode;
 
-const NULL_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
-/** Pieces of a body that are read ahead, so that reading and writing overlap. */
-const PIECES_AHEAD = 2;
 const FAILED: Outcome = { kind: 'failed' };
 const UNKNOWN: Outcome = { kind: 'unknown' };
 
@@ -58,45 +52,35 @@ export class Proxied implements UnderWay {
   #firstByteMs = 0;
   #sample: BodySample | null = null;
   #isReleased = false;
-  #carried: Carried | null = null;
-  /** Where the rest of a body goes that was begun. */
-  #controller: ReadableStreamDefaultController | null = null;
+  /** What goes on after an upgrade. */
+  #tunnel: Tunnel | null = null;
+  /** The body that is being passed on. */
+  #pieces: Pieces | null = null;
 
   constructor(server: Server, parts: ProxiedParts) {
     this.#server = server;
     this.#parts = parts;
     this.pool = parts.entry.spec.name;
-    const { tellsLate } = server.forwarding;
-    const call: Call = {
-      ...parts.call,
-      ...(tellsLate ? { lingers: () => this.#watchCaller() } : {}),
-      wasCut: (cut) => this.#breakOff(cutError(cut)),
-    };
+    const call: Call = { ...parts.call, wasCut: (cut) => this.#breakOff(cutError(cut)) };
     this.exchange = new Exchange(call, {
       connections: server.forwarding.connections,
       guard: server.forwarding.guard,
       nowMs: server.forwarding.nowMs,
     });
     server.forwarding.underWay.set(parts.granted.lease.slotId, this);
-    if (!tellsLate) this.#watchCaller();
+    parts.request.whenGone(() => {
+      if (this.#head === null) this.exchange.abort('gone');
+    });
   }
 
   get quietSinceMs(): number {
-    return (this.#carried ?? this.exchange).quietSinceMs;
-  }
-
-  get isUploading(): boolean {
-    return this.exchange.isUploading;
+    return (this.#tunnel ?? this.exchange).quietSinceMs;
   }
 
   /** The headers that tell of the pool. */
-  get ownHeaders(): Record<string, string> {
+  get #ownLines(): string {
     const { gauge, queuedMs, lease } = this.#parts.granted;
-    return poolHeaders(gauge, queuedMs, lease.attempt);
-  }
-
-  get request(): Request {
-    return this.#parts.request;
+    return poolLines(gauge, { attempt: lease.attempt, queuedMs });
   }
 
   get limits(): Limits {
@@ -107,7 +91,7 @@ export class Proxied implements UnderWay {
    * Sends the request, and answers as the upstream does. Never rejects.
    * @param instead takes an answer over, where it is one to be taken over.
    */
-  async answer(instead?: (head: AnswerHead) => Response | null): Promise<Response> {
+  async answer(instead?: (head: AnswerHead) => Answer | null): Promise<Answer> {
     try {
       const head = await this.exchange.answer();
       this.#head = head;
@@ -119,79 +103,76 @@ export class Proxied implements UnderWay {
   }
 
   /** The answer where there is none of the upstream's. */
-  #failed(error: unknown): Response {
+  #failed(error: unknown): Answer {
     const { code, cut, message } = failureOf(error);
-    if (cut === 'gone') this.release(UNKNOWN, 'client_gone');
-    else this.release(FAILED, code);
-    const headers = { ...this.ownHeaders, 'x-nthpool-error': code };
-    return faultAnswer(code, { message, headers });
+    this.release(...endBy({ code, cut }));
+    const headers = { 'x-nthpool-error': code };
+    return faultAnswer(code, { message, headers, lines: this.#ownLines });
   }
 
-  /** A relay carries the rest; `end` is asked where the slot is taken back. */
-  handOver(carried: Carried): void {
-    this.#carried = carried;
+  /** The upstream has switched protocols: the rest goes through the tunnel. */
+  goesOnIn(tunnel: Tunnel): void {
+    this.#tunnel = tunnel;
   }
 
-  /** What was carried has ended. */
-  carriedOut(): void {
+  /** The tunnel has ended. */
+  tunnelEnded(): void {
     this.release({ kind: 'ok', status: 101, firstByteMs: this.#firstByteMs }, 'granted');
   }
 
   /** The slot was taken back, or the caller is gone: nothing more is forwarded. */
   end(): void {
     this.exchange.abort('gone');
-    this.#carried?.end();
+    this.#tunnel?.end();
     this.release(UNKNOWN, 'client_gone');
   }
 
-  async #passOn(head: AnswerHead): Promise<Response> {
+  async #passOn(head: AnswerHead): Promise<Answer> {
     const { exchange } = this;
     this.#sample = BodySample.of(head);
-    const isNull = NULL_BODY.has(head.status);
-    if (!exchange.isWhole && !isNull) return this.#withHeaders(head, this.#stream(head));
+    if (!exchange.isWhole) return this.withHeaders(head, this.#piecesOf(head));
     const body = await exchange.next();
     this.#sample?.add(body);
-    // What follows a status that has no body is not waited for.
-    if (isNull) exchange.abort('gone');
     this.#finish(head);
-    const isUnsized = this.request.method === 'HEAD' && !isSized(head);
-    return this.#withHeaders(head, isNull ? null : isUnsized ? empty() : body);
+    return this.withHeaders(head, body);
   }
 
-  #withHeaders(head: AnswerHead, body: ReadableStream | Uint8Array | null): Response {
-    // The runtime gives 205 no length, and a caller would wait for the connection's end.
-    const status = head.status === 205 ? 204 : head.status;
-    const response = new Response(body as BodyInit | null, { status });
+  /** The upstream's answer, with the headers that the caller gets. */
+  withHeaders(head: AnswerHead, body: AnswerBody): Answer {
+    const { status, reason } = head;
     const { baseDomain } = this.#server;
-    addHeaders(response.headers, { headers: head.headers, own: this.ownHeaders, baseDomain });
-    return response;
+    const isLengthKept = status === 304 ||
+      this.#parts.request.method === 'HEAD' && status !== 204;
+    const own = this.#ownLines;
+    const headers = answerHeaders({ headers: head.headers, own, baseDomain, isLengthKept });
+    return { status, reason, headers, body, isForwarded: true };
   }
 
-  #stream(head: AnswerHead): ReadableStream<Uint8Array> {
+  #piecesOf(head: AnswerHead): Pieces {
     const { exchange } = this;
-    return new ReadableStream({
-      start: (controller) => void (this.#controller = controller),
-      pull: async (controller) => {
+    const pieces: Pieces = {
+      bytes: exchange.bodyBytes,
+      get isEnded() {
+        return exchange.isEnded;
+      },
+      next: async () => {
         try {
           const piece = await exchange.next();
           this.#sample?.add(piece);
-          if (piece !== null) controller.enqueue(piece);
-          if (!exchange.isEnded) return;
-          this.#finish(head);
-          this.#controller = null;
-          controller.close();
+          if (exchange.isEnded) this.#finish(head);
+          return piece;
         } catch (error) {
           this.#breakOff(failureOf(error));
+          throw error;
         }
       },
-      cancel: () => {
-        this.#controller = null;
-        this.end();
-      },
-    }, { highWaterMark: PIECES_AHEAD });
+      cancel: () => this.end(),
+    };
+    return this.#pieces = pieces;
   }
 
   #finish(head: AnswerHead): void {
+    if (this.#isReleased) return;
     const { entry, credential, target } = this.#parts;
     const { clock } = this.#server.scheduler;
     const nowMs = clock.nowMs();
@@ -213,13 +194,12 @@ export class Proxied implements UnderWay {
   /** The answer has begun and will not end: what was begun is broken off, too. */
   #breakOff({ code, cut }: ForwardError): void {
     if (this.#head === null) return;
-    this.release(cut === 'gone' ? UNKNOWN : FAILED, cut === 'gone' ? 'client_gone' : code);
-    this.#controller?.error(brokenBody());
-    this.#controller = null;
+    this.release(...endBy({ code, cut }));
+    this.#pieces?.broken?.();
   }
 
   /** Gives the slot back, and writes the row; only the first call does anything. */
-  release(outcome: Outcome, told: 'granted' | 'client_gone' | ErrorCode): void {
+  release(outcome: Outcome, told: Told): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
     const { lease } = this.#parts.granted;
@@ -229,7 +209,7 @@ export class Proxied implements UnderWay {
     this.#log(told);
   }
 
-  #log(told: 'granted' | 'client_gone' | ErrorCode): void {
+  #log(told: Told): void {
     const { granted: { lease, queuedMs }, request, path, address, credential } = this.#parts;
     const { scheduler } = this.#server;
     const upstreamStatus = this.#head?.status ?? null;
@@ -252,39 +232,16 @@ export class Proxied implements UnderWay {
         path,
         upstreamStatus,
         durationMs: Math.round(scheduler.clock.nowMs() - lease.grantedAtMs),
-        bytesIn: (this.#carried ?? this.exchange).bytesIn,
-        bytesOut: (this.#carried ?? this.exchange).bytesOut,
+        bytesIn: (this.#tunnel ?? this.exchange).bytesIn,
+        bytesOut: (this.#tunnel ?? this.exchange).bytesOut,
         credential: credential?.name ?? null,
       },
     });
   }
-
-  /** The exchange takes a while: from now on the caller's hang-up is listened for. */
-  #watchCaller(): void {
-    const { signal } = this.#parts.request;
-    const gone = () => {
-      if (this.#head === null) this.exchange.abort('gone');
-    };
-    if (signal.aborted) gone();
-    else signal.addEventListener('abort', gone);
-  }
 }
 
-/** Whether the answer tells its length in a way that the runtime passes on. */
-function isSized({ headers }: AnswerHead): boolean {
-  return headers.some(([name, value]) =>
-    name.toLowerCase() === 'content-length' && /^\d+$/.test(value)
-  );
-}
-
-/** A body that the runtime gives no length, which would be a false one in an answer to HEAD. */
-function empty(): ReadableStream {
-  return new ReadableStream({ start: (controller) => controller.close() });
-}
-
-/** What breaks a body that was begun: the runtime resets the connection. It prints no stack. */
-function brokenBody(): Error {
-  const error = new Error('the upstream broke off');
-  error.stack = 'proxied body: the upstream broke off';
-  return error;
+/** What an end before the answer's teaches, and what the log tells of it. */
+function endBy({ code, cut }: Pick<ForwardError, 'code' | 'cut'>): [Outcome, Told] {
+  if (cut === 'gone') return [UNKNOWN, 'client_gone'];
+  return [cut === 'malformed' ? UNKNOWN : FAILED, code];
 }

@@ -5,25 +5,24 @@
  */
 import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { Answer } from '../http1/answer.ts';
+import type { HeaderLines } from '../http1/header_lines.ts';
+import type { Incoming } from '../http1/incoming.ts';
+import { type BodySource, sourceOf } from '../http1/incoming_body.ts';
 import type { Granted } from '../scheduler/verdict.ts';
-import { handshake } from '../upstream/forward/handshake.ts';
-import { unsized } from '../upstream/forward/unsized.ts';
 import type { Target } from '../upstream/target.ts';
-import type { Bytes } from './body.ts';
 import { Call } from './call.ts';
 import type { Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
-import { poolHeaders, refusalAnswer, withRetry } from './pool_headers.ts';
+import { poolLines, refusalAnswer, withRetry } from './pool_headers.ts';
 import { Proxied } from './proxied.ts';
-import type { BodyFraming } from './request_head.ts';
-import { requestHead } from './request_head.ts';
+import { namedBy, requestHead } from './request_head.ts';
 import type { Peer, Server } from './server.ts';
-import { Upgraded } from './upgraded.ts';
+import { upgraded } from './upgraded.ts';
 import { waitOf } from './wait.ts';
 
-const LENGTH = /^\d{1,15}$/;
 /** Methods whose answer repeats the request, in the cases in which upstreams may take them. */
 const ECHOING = /^trac[ek]$/i;
 
@@ -42,12 +41,11 @@ export class ProxyDoor {
     this.#callers = new Callers(server);
   }
 
-  /** @param where.target path and query exactly as they were sent. */
   async answer(
-    request: Request,
+    request: Incoming,
     peer: Peer,
-    where: { pool: string; target: string; isPoolHost: boolean },
-  ): Promise<Response> {
+    where: { pool: string; isPoolHost: boolean },
+  ): Promise<Answer> {
     const call = new Call(this.#server, { request, peer, door: 'proxy', ...where });
     const checked = this.#callers.check(call);
     const caller = checked instanceof Promise ? await checked : checked;
@@ -56,22 +54,18 @@ export class ProxyDoor {
     return faultAnswer(code, { ...parts, headers: { 'x-nthpool-error': code } });
   }
 
-  async #admit(admitted: Admitted): Promise<Response> {
+  async #admit(admitted: Admitted): Promise<Answer> {
     const { scheduler, forwarding } = this.#server;
     const { call, caller: { entry, keyId, signer, hasNonce } } = admitted;
     const { headers } = call;
     const target = forwarding.targetOf(entry.spec);
     if (target === null) return this.#turnAway(admitted, 'no_upstream');
-    if (isUpgrade(headers) && (!isWebSocket(call.request) || forwarding.upgrade === null)) {
+    if (isUpgrade(headers) && !isWebSocket(call.request)) {
       return this.#turnAway(admitted, 'upgrade_unsupported');
     }
     if (ECHOING.test(call.method) && target.spec.credentials.length > 0) {
       const message = 'The answer to TRACE would show the credential of this pool.';
       return this.#turnAway(admitted, 'invalid_request', { message });
-    }
-    const framing = framingOf(call.request);
-    if (typeof framing === 'string') {
-      return this.#turnAway(admitted, 'invalid_request', { message: framing });
     }
     const wait = waitOf(headers, undefined, entry.spec.queue.timeoutMs);
     if (wait.kind === 'bad') {
@@ -102,7 +96,7 @@ export class ProxyDoor {
       return refusalAnswer(verdict, { 'x-nthpool-error': verdict.code });
     }
     try {
-      return await this.#forward(admitted, verdict, { target, framing });
+      return await this.#forward(admitted, verdict, target);
     } catch (error) {
       scheduler.release(entry.pool, verdict.lease.slotId, { kind: 'unknown' });
       throw error;
@@ -112,16 +106,11 @@ export class ProxyDoor {
   async #forward(
     admitted: Admitted,
     granted: Granted,
-    { target, framing }: { target: Target; framing: BodyFraming },
-  ): Promise<Response> {
+    target: Target,
+  ): Promise<Answer> {
     const { call, caller: { entry, carriers } } = admitted;
     const { request, peer, target: path } = call;
     const { scheduler, access } = this.#server;
-    const held = granted.queuedMs > 0 ? await heldBody(call) : null;
-    if (held?.kind === 'bad') {
-      scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
-      return this.#turnAway(admitted, 'invalid_request', { message: held.reason });
-    }
     const choice = target.credentials.choose(scheduler.clock.nowMs());
     if (choice.kind === 'cooling') {
       scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
@@ -129,24 +118,23 @@ export class ProxyDoor {
     }
     const address = call.address.text;
     const { credential } = choice;
-    const shake = isUpgrade(request.headers) ? handshake() : null;
-    const upload = isEmpty(framing) ? null : await uploadOf(call);
-    const body = upload === null && framing.kind === 'chunked' ? NO_BODY : framing;
+    const { framing } = request;
+    const upgrades = isUpgrade(request.headers);
     const head = requestHead({
       method: request.method,
       path,
       headers: request.headers,
-      host: request.headers.get('host') ?? call.host,
+      host: request.headers.get('host') ?? '',
       target,
       credential,
       carriers,
-      body,
+      body: framing,
       peer: {
         address: peer.remoteAddr.hostname ?? null,
         isTls: this.#server.isTls,
         isTrusted: access.addresses.isTrusted(peer),
       },
-      ...(shake === null ? {} : { upgrade: shake.lines }),
+      isUpgrade: upgrades,
     });
     if (head.length > CEILINGS.headBytes) {
       scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
@@ -164,15 +152,15 @@ export class ProxyDoor {
         origin: target.origin,
         method: request.method,
         head,
-        body: upload,
-        bodyBytes: body.kind === 'length' ? body.bytes : null,
-        isUpgrade: shake !== null,
+        body: await uploadOf(call),
+        bodyBytes: framing.kind === 'length' ? framing.bytes : null,
+        isUpgrade: upgrades,
         limits: target.spec,
       },
     });
     // Until now there was nothing of it that could be ended with its slot.
     if (!granted.lease.isLive) proxied.end();
-    return shake === null ? proxied.answer() : new Upgraded(this.#server, proxied).answer(shake);
+    return upgrades ? upgraded(this.#server, proxied) : proxied.answer();
   }
 
   /** Refuses a caller that is known: with the pool's headers, and a row in the log. */
@@ -180,17 +168,21 @@ export class ProxyDoor {
     { call, caller: { entry, keyId } }: Admitted,
     code: ErrorCode,
     parts: FaultParts & { reason?: string } = {},
-  ): Response {
+  ): Answer {
     const { reason, ...rest } = parts;
     const why = reason === undefined ? {} : { reason };
     const attempt = this.#callers.note(call, entry, { code, keyId, ...why });
     const gauge = entry.pool.gauge(this.#server.scheduler.clock.nowMs());
-    const headers = { ...poolHeaders(gauge, 0, attempt), 'x-nthpool-error': code };
-    return faultAnswer(code, { ...rest, headers: { ...rest.headers, ...headers } });
+    const lines = poolLines(gauge, { attempt, queuedMs: 0 });
+    return faultAnswer(code, {
+      ...rest,
+      lines,
+      headers: { ...rest.headers, 'x-nthpool-error': code },
+    });
   }
 
   /** All credentials are put aside: the caller may come back when the first is not. */
-  #refuseCooling(admitted: Admitted, untilMs: number): Response {
+  #refuseCooling(admitted: Admitted, untilMs: number): Answer {
     const retryAfterMs = Math.max(1, Math.ceil(untilMs - this.#server.scheduler.clock.nowMs()));
     const message = 'The upstream has refused every credential of this pool lately.';
     const parts = withRetry(retryAfterMs, { message, more: { reason: 'credentials' } });
@@ -198,67 +190,19 @@ export class ProxyDoor {
   }
 }
 
-const NO_BODY: BodyFraming = { kind: 'none' };
-const CHUNKED: BodyFraming = { kind: 'chunked' };
-
-/** How the caller's body is framed, or why it cannot be passed on. */
-function framingOf(request: Request): BodyFraming | string {
-  const framing = framingSaid(request);
-  // The runtime hands no such body out, and the upstream would take the next request for it.
-  const isHidden = request.method === 'GET' || request.method === 'HEAD';
-  if (typeof framing === 'string' || isEmpty(framing) || !isHidden) return framing;
-  return `This server cannot pass on a body with ${request.method}.`;
+function isWebSocket({ method, minor, headers, body }: Incoming): boolean {
+  return method === 'GET' && minor === 1 && body === null &&
+    headers.get('upgrade')?.toLowerCase() === 'websocket';
 }
 
-function framingSaid(request: Request): BodyFraming | string {
-  const { headers } = request;
-  const coding = headers.get('transfer-encoding');
-  if (coding !== null) {
-    const isChunked = coding.trim().toLowerCase() === 'chunked';
-    return isChunked ? CHUNKED : 'Only chunked is taken as a transfer coding.';
-  }
-  const length = headers.get('content-length');
-  if (length === null) {
-    // Over HTTP/2, which has no Host, a body needs neither header.
-    return headers.get('host') === null && request.body !== null ? CHUNKED : NO_BODY;
-  }
-  // Lines that repeat the same length came joined.
-  const [first = ''] = length.split(',', 1);
-  const bytes = Number(first);
-  return LENGTH.test(first) ? { kind: 'length', bytes } : 'Content-Length is not a number.';
-}
-
-function isWebSocket({ method, headers }: Request): boolean {
-  return method === 'GET' && headers.get('upgrade')?.toLowerCase() === 'websocket';
-}
-
-function isUpgrade(headers: Headers): boolean {
+function isUpgrade(headers: HeaderLines): boolean {
   if (headers.get('upgrade') === null) return false;
-  return /\bupgrade\b/i.test(headers.get('connection') ?? '');
+  return namedBy(headers.get('connection'))?.has('upgrade') ?? false;
 }
 
-function isEmpty(body: BodyFraming): boolean {
-  return body.kind === 'none' || (body.kind === 'length' && body.bytes === 0);
-}
-
-/**
- * A small body of one that waited, read to its end before the upstream hears of it. Reading is what
- * tells of a caller that hung up meanwhile: the runtime is silent while a body is not read.
- */
-function heldBody(call: Call): Bytes | Promise<Bytes> | null {
-  const length = call.headers.get('content-length');
-  const isSmall = length !== null && Number(length) <= CEILINGS.lockBodyBytes;
-  return isSmall ? call.body(CEILINGS.lockBodyBytes) : null;
-}
-
-/** The body as it comes, or again where a policy has read it; null where it turns out empty. */
-async function uploadOf({ request, bodyRead }: Call): Promise<ReadableStream<Uint8Array> | null> {
-  if (bodyRead !== null) {
-    const read = await bodyRead;
-    return read.kind === 'bytes' ? new Response(read.bytes as BodyInit).body : null;
-  }
-  const { body, headers } = request;
-  const isTold = headers.get('transfer-encoding') !== null ||
-    headers.get('content-length') !== null;
-  return isTold || body === null ? body : await unsized(body);
+/** The body as it comes, or again where a policy has read it. */
+async function uploadOf({ request, bodyRead }: Call): Promise<BodySource | null> {
+  if (bodyRead === null) return request.body;
+  const read = await bodyRead;
+  return read.kind === 'bytes' ? sourceOf(read.bytes) : null;
 }

@@ -3,6 +3,9 @@
  * server or for this connection alone, with the upstream's host and a managed credential. Nothing
  * else is added or changed.
  */
+import { trimmed } from '../http1/head.ts';
+import type { HeaderLines } from '../http1/header_lines.ts';
+import type { BodyFraming } from '../http1/incoming.ts';
 import { CallerSecrets } from './caller_secrets.ts';
 import type { Credential } from '../upstream/credentials.ts';
 import type { Target } from '../upstream/target.ts';
@@ -11,7 +14,7 @@ export interface HeadParts {
   readonly method: string;
   /** Path and query as they came. */
   readonly path: string;
-  readonly headers: Headers;
+  readonly headers: HeaderLines;
   /** The caller's `Host`. */
   readonly host: string;
   readonly target: Target;
@@ -21,14 +24,9 @@ export interface HeadParts {
   /** How the body is framed on the way up. */
   readonly body: BodyFraming;
   readonly peer: PeerFacts;
-  /** Whole lines in place of the upgrade headers; only for an upgrade to WebSocket. */
-  readonly upgrade?: string;
+  /** Whether the caller asks for WebSocket. */
+  readonly isUpgrade: boolean;
 }
-
-export type BodyFraming =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'length'; readonly bytes: number }
-  | { readonly kind: 'chunked' };
 
 export interface PeerFacts {
   readonly address: string | null;
@@ -62,24 +60,26 @@ export function requestHead(parts: HeadParts): string {
   const secrets = new CallerSecrets(headers, parts.carriers);
   const injected = credential?.header ?? '';
   const host = target.spec.preserveHost ? parts.host : target.host;
-  let head = `${parts.method} ${target.basePath}${parts.path} HTTP/1.1\r\nhost: ${host}\r\n`;
-  // Iterating headers by `of` costs ten times as much.
-  headers.forEach((value, name) => {
+  const path = parts.path === '*' ? (target.basePath || '*') : target.basePath + parts.path;
+  let head = `${parts.method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
+  headers.forEach((value, name, asCame) => {
     if (isDropped(name, parts) || name === injected || named?.has(name)) return;
     if (name === 'cookie') {
       const kept = foreignCookies(value, parts.carriers, secrets);
-      if (kept !== '') head += `cookie: ${kept}\r\n`;
-    } else if (!secrets.areIn(value)) head += `${name}: ${value}\r\n`;
+      if (kept !== '') head += `${asCame}: ${kept}\r\n`;
+    } else if (!secrets.areIn(value)) head += `${asCame}: ${value}\r\n`;
   });
   if (body.kind === 'length') head += `content-length: ${body.bytes}\r\n`;
   else if (body.kind === 'chunked') head += 'transfer-encoding: chunked\r\n';
   if (target.spec.forwarded) head += forwardedLines(parts);
-  if (parts.upgrade !== undefined) head += parts.upgrade;
+  if (parts.isUpgrade) head += UPGRADE;
   if (credential !== null) head += `${injected}: ${credential.value}\r\n`;
   return `${head}\r\n`;
 }
 
-function isDropped(name: string, { carriers, upgrade }: HeadParts): boolean {
+const UPGRADE = 'connection: Upgrade\r\nupgrade: websocket\r\n';
+
+function isDropped(name: string, { carriers }: HeadParts): boolean {
   switch (name.charCodeAt(0)) {
     case 104: // h
       return name === 'host' || name === 'http2-settings';
@@ -89,24 +89,15 @@ function isDropped(name: string, { carriers, upgrade }: HeadParts): boolean {
     case 120: // x
     case 102: // f
       return OWN.test(name) || FORWARDED.test(name) || carriers.includes(name);
-    case 115: // s
-      return upgrade !== undefined && WEBSOCKET_OWN.has(name) || carriers.includes(name);
     default:
       return HOP_BY_HOP.has(name) || carriers.includes(name);
   }
 }
 
-/** The WebSocket headers that the hop to the upstream has of its own. */
-const WEBSOCKET_OWN: ReadonlySet<string> = new Set([
-  'sec-websocket-key',
-  'sec-websocket-version',
-  'sec-websocket-extensions',
-]);
-
 /** What a `Connection` header names; null where it names nothing beyond the usual. */
 export function namedBy(connection: string | null): ReadonlySet<string> | null {
   if (connection === null || connection === 'keep-alive' || connection === 'close') return null;
-  return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
+  return new Set(connection.split(',').map((name) => trimmed(name).toLowerCase()));
 }
 
 function foreignCookies(

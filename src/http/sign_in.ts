@@ -7,7 +7,7 @@ import type { Context } from 'hono';
 import { hashOf } from '../access/keys.ts';
 import { isSameSecretHash } from '../access/secret.ts';
 import { SignedOut, SignIn } from '../admin/layout.tsx';
-import { readBytes } from './body.ts';
+import { readBody } from './body.ts';
 import { goTo, pageAnswer, pieceAnswer } from './page_answer.ts';
 import type { Peer, Server } from './server.ts';
 import { epochMs } from './server.ts';
@@ -35,7 +35,7 @@ export async function signIn(context: Context, server: Server): Promise<Response
   const address = server.access.addresses.read(peer, raw.headers).text ?? '';
   // A foreign page may neither sign in nor use up the tries of whoever looks at it.
   if (!isOwnOrigin(raw)) return pageAnswer(context, SignIn({ problem: NOT_OWN_PAGE }), 403);
-  const body = await readBytes(raw, { bytesMax: TOKEN_BYTES_MAX, deadlines: server.deadlines });
+  const body = await readBody(raw, { bytesMax: TOKEN_BYTES_MAX, deadlines: server.deadlines });
   // From here on nothing is waited for, so that tries that come at once are counted one by one.
   const nowMs = server.scheduler.clock.nowMs();
   const waitMs = failedLogins.waitMs(address, nowMs);

@@ -3,7 +3,7 @@
  */
 import type { CredentialSpec } from './credentials.ts';
 import { Credentials } from './credentials.ts';
-import type { Origin } from './forward/line.ts';
+import type { Origin } from './forward/dial.ts';
 
 export interface UpstreamSpec {
   readonly url: string;

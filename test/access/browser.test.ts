@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { makePoolApp } from '../../src/http/app.ts';
+import { respond } from '../support/http.ts';
 import { peerOf } from '../support/server.ts';
 import { World } from './support.ts';
 import type { Ask } from './support.ts';
@@ -74,7 +75,7 @@ describe("a pool's own listener without a key", () => {
     const upstream = { url: 'http://127.0.0.1:1', hosts: ['llm.acme.example'] };
     await world.admin('PATCH', '/pools/p', { upstream });
     const app = makePoolApp(world.server, 'p');
-    const { status } = await app(new Request(`http://${host}/`), peerOf('127.0.0.1'));
+    const { status } = await respond(app, { method: 'GET', host, target: '/' }, peerOf());
     expect(status).toBe(passes ? 502 : 403);
   });
 });

@@ -1,5 +1,6 @@
 /** What becomes of callers that passed, and wait or still send, when the pool is changed. */
 import { expect, test } from 'vitest';
+import { respond } from '../support/http.ts';
 import { T0 } from '../support/pools.ts';
 import { peerOf } from '../support/server.ts';
 import { SECRET, turn, turns, World } from './support.ts';
@@ -127,13 +128,9 @@ test.each<[string, (world: World) => Promise<unknown>]>([
   const world = await full({});
   const headers = { 'x-nthpool-key': await world.makeKey('p', T0 + 5000) };
   const { readable, end } = slowBody();
-  const request = new Request('http://localhost:8787/pools/p/lock/acquire', {
-    method: 'POST',
-    headers,
-    body: readable,
-    duplex: 'half',
-  } as RequestInit);
-  const answer = world.app(request, peerOf());
+  const target = '/pools/p/lock/acquire';
+  const ask = { method: 'POST', host: 'localhost:8787', target, headers, body: readable };
+  const answer = respond(world.app, ask, peerOf());
   await turn();
   await change(world);
   end();

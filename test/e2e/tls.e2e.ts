@@ -1,4 +1,5 @@
 /** Certificates of the server: one that nobody trusts, a new one at SIGHUP, answers under way. */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -7,10 +8,11 @@ import net from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import tls from 'node:tls';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from './certificate.ts';
 import { endAll, freshFolder, sleep, start } from './process.ts';
-import { startServer } from './server.ts';
+import { startServer, until } from './server.ts';
 
 afterEach(endAll);
 
@@ -70,6 +72,49 @@ describe('TLS', () => {
     expect(fresh.lines).toHaveLength(1);
     expect(() => readFileSync(fresh.database)).toThrow();
   });
+
+  it('speaks HTTP/1.1 alone: who would rather have HTTP/2 falls back to it', async () => {
+    const { server, to } = await secured();
+    const url = `${server.origin.replace('localhost', '127.0.0.1')}/healthz`;
+    const format = '%{http_code} %{http_version}';
+    const flags = ['-sSk', '--http2', '--max-time', '10', '-o', '/dev/null', '-w', format];
+    expect((await promisify(execFile)('curl', [...flags, url])).stdout).toBe('200 1.1');
+    const agreed = (ALPNProtocols: string[]) =>
+      new Promise<string | false | null>((done, fail) => {
+        const socket = tls.connect({ ...to, ALPNProtocols }, () => {
+          done(socket.alpnProtocol);
+          socket.destroy();
+        }).on('error', fail);
+      });
+    expect(await agreed(['h2', 'http/1.1'])).toBe('http/1.1');
+    await expect(agreed(['h2'])).rejects.toThrow(/no application protocol/i);
+  });
+
+  it.each(['destroy', 'end'] as const)(
+    'notices at once that a caller is gone: %s',
+    async (leave) => {
+      const upstream = net.createServer().listen(0, '127.0.0.1');
+      await new Promise((done) => upstream.once('listening', done));
+      const { port } = upstream.address() as net.AddressInfo;
+      const { to } = await secured({
+        name: 'up',
+        upstream: { url: `http://127.0.0.1:${port}` },
+        access: { key: { required: false } },
+      });
+      const lines = 'POST / HTTP/1.1\r\nHost: up.localhost\r\nContent-Length: 9000\r\n\r\n';
+      const caller = tls.connect(to, () => caller.write(lines + 'x'.repeat(9000)));
+      const asked = await new Promise<net.Socket>((done) => upstream.once('connection', done));
+      let bytes = 0;
+      asked.on('data', (piece) => bytes += piece.length);
+      await until('the whole request is there', () => Promise.resolve(bytes > 9000));
+      const ended = new Promise((done) => asked.on('error', () => {}).once('close', done));
+      caller[leave]();
+      const startedMs = performance.now();
+      await ended;
+      expect(performance.now() - startedMs).toBeLessThan(1000);
+      upstream.close();
+    },
+  );
 
   it('lets an answer over an old certificate end within the drain time', async () => {
     const upstream = http.createServer((_, answer) => {

@@ -48,11 +48,10 @@ async function giveAllBack(): Promise<void> {
 }
 
 describe('a malformed request', () => {
-  const heads: Record<string, string> = {
+  const bad: Record<string, string> = {
     'two hosts': `POST ${ACQUIRE} HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n`,
+    'no host': `POST ${ACQUIRE} HTTP/1.1\r\nHosts: a\r\n\r\n`,
     'a host with a path': `POST ${ACQUIRE} HTTP/1.1\r\nHost: a/b?\r\n\r\n`,
-    'an absolute target with a path in its query':
-      `POST http://localhost?x=${ACQUIRE} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
     'a length that is no number':
       `POST ${ACQUIRE} HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n`,
     'a negative length': `POST ${ACQUIRE} HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n`,
@@ -61,27 +60,51 @@ describe('a malformed request', () => {
     'a length and chunks': `POST ${ACQUIRE} HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n` +
       'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n',
     'a folded header': `POST ${ACQUIRE} HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n`,
+    'a bare LF': `POST ${ACQUIRE} HTTP/1.1\nHost: a\n\n`,
     'a NUL': `POST ${ACQUIRE} HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n`,
     'a path with a blank': 'POST /pools/wire /lock/acquire HTTP/1.1\r\nHost: a\r\n\r\n',
-    'a path of bytes': 'POST /pools/\xff\xfe/lock/acquire HTTP/1.1\r\nHost: a\r\n\r\n',
+    'another version': `POST ${ACQUIRE} HTTP/3.0\r\nHost: a\r\n\r\n`,
+    'no HTTP': '\0\x01\x02garbage\r\n\r\n',
+  };
+  const large: Record<string, string> = {
     'a thousand headers': `POST ${ACQUIRE} HTTP/1.1\r\nHost: a\r\n${'a: b\r\n'.repeat(1000)}\r\n`,
     'a head of a megabyte': `POST ${ACQUIRE} HTTP/1.1\r\nHost: a\r\nX: ${
       'x'.repeat(1 << 20)
     }\r\n\r\n`,
-    'no HTTP': '\0\x01\x02garbage\r\n\r\n',
-    'TLS': '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03',
+    'a megabyte without a line end': `POST ${ACQUIRE}${'x'.repeat(1 << 20)}`,
+  };
+  const elsewhere: Record<string, string> = {
+    'an absolute target with a path in its query':
+      `POST http://localhost?x=${ACQUIRE} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+    'a path of bytes': 'POST /pools/\xff\xfe/lock/acquire HTTP/1.1\r\nHost: a\r\n\r\n',
   };
 
-  it.each(Object.entries(heads))(
-    'with %s is a 400, or the end of the connection',
-    async (_, head) => {
-      const keyed = head.replace('Host:', `X-Nthpool-Key: ${pool.key}\r\nHost:`);
-      const text = await raw(keyed, hasAnswer, 1500);
-      expect(statuses(text).filter((status) => status !== '400')).toEqual([]);
-      expect((await pool.status()).inUse).toBe(0);
-      expect((await server.call('GET', '/healthz')).status).toBe(200);
-    },
-  );
+  const refusals = [
+    { status: 400, code: 'invalid_request', heads: bad },
+    { status: 431, code: 'head_too_large', heads: large },
+    { status: 404, code: 'not_found', heads: elsewhere },
+  ];
+
+  it.each(
+    refusals.flatMap(({ status, code, heads }) =>
+      Object.entries(heads).map(([what, head]) => [what, status, code, head] as const)
+    ),
+  )('with %s is told as %i %s, and takes no slot', async (_, status, code, head) => {
+    const keyed = head.replace('Host:', `X-Nthpool-Key: ${pool.key}\r\nHost:`);
+    const text = await raw(keyed, (so) => so.endsWith('"}'), 1500);
+    expect(statuses(text)).toEqual([String(status)]);
+    expect(text).toContain(`{"error":"${code}","message":`);
+    if (status !== 404) expect(text).toContain(`\r\nx-nthpool-error: ${code}\r\n`);
+    expect((await pool.status()).inUse).toBe(0);
+    expect((await server.call('GET', '/healthz')).status).toBe(200);
+  });
+
+  it('that is TLS is told at once that it is no HTTP', async () => {
+    const text = await raw('\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', hasAnswer, 500);
+    expect(statuses(text)).toEqual(['400']);
+    expect(text).toContain('no HTTP');
+    expect((await server.call('GET', '/healthz')).status).toBe(200);
+  });
 
   it.each([
     ['a chunk that is none', 'Transfer-Encoding: chunked\r\n\r\nZZ\r\n'],
@@ -89,7 +112,7 @@ describe('a malformed request', () => {
     ['another coding', 'Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n'],
   ])('whose body has %s takes no slot', async (_, rest) => {
     const text = await raw(`POST ${ACQUIRE} HTTP/1.1\r\n${headOf(rest)}`, hasAnswer, 1500);
-    expect(statuses(text)).not.toContain('200');
+    expect(statuses(text)).toEqual(['400']);
     expect((await pool.status()).inUse).toBe(0);
   });
 });
@@ -113,8 +136,20 @@ describe('one connection', () => {
     const size = 300_000;
     const head = `POST ${path} HTTP/1.1\r\n${headOf(`Content-Length: ${size}\r\n\r\n`)}`;
     const text = await raw(head + 'x'.repeat(size), hasAnswer, 5000);
-    expect(statuses(text)[0]).toBe(status);
+    expect(statuses(text)).toEqual([status]);
+    expect(text).toContain('\r\nconnection: close\r\n');
     expect((await server.call('GET', '/healthz')).status).toBe(200);
+  });
+
+  it('goes on behind a short body that nobody reads', async () => {
+    const one = `POST /pools/nobody/lock/acquire HTTP/1.1\r\n${
+      headOf('Content-Length: 50000\r\n')
+    }`;
+    const next = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const bytes = `${one}\r\n${'x'.repeat(50_000)}${next}`;
+    const text = await raw(bytes, (so) => statuses(so).length === 2);
+    expect(statuses(text)).toEqual(['401', '200']);
+    expect(text).not.toContain('connection: close');
   });
 
   it('without a key is told so, though the caller waits to be asked for a body', async () => {
@@ -122,7 +157,7 @@ describe('one connection', () => {
       'Expect: 100-continue\r\nContent-Length: 1000000000\r\n\r\n';
     const startedMs = performance.now();
     const text = await raw(head, (so) => so.includes(' 401 '), 3000);
-    expect(statuses(text)).toContain('401');
+    expect(statuses(text)).toEqual(['401']);
     expect(performance.now() - startedMs).toBeLessThan(1000);
   });
 
@@ -222,6 +257,20 @@ describe('many connections', () => {
     expect(performance.now() - startedMs).toBeLessThan(2000);
     for (const socket of sockets) socket.destroy();
     expect((await pool.status()).inUse).toBe(0);
+  });
+
+  it('that are reset before they are taken hold nobody up', async () => {
+    server.signal('SIGSTOP');
+    const resets = Array.from({ length: 200 }, () =>
+      new Promise<void>((done) => {
+        const socket = net.connect(port(), '127.0.0.1', () => socket.resetAndDestroy());
+        socket.on('error', () => {}).on('close', () => done());
+      }));
+    await Promise.all(resets);
+    server.signal('SIGCONT');
+    expect(statuses(await raw(`GET /healthz HTTP/1.1\r\n${headOf('\r\n')}`, hasAnswer))).toEqual([
+      '200',
+    ]);
   });
 
   it('of waiters that are reset leave the queue at once', async () => {

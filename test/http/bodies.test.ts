@@ -2,7 +2,7 @@
  * Bodies of every shape on acquire: what is empty is empty, what is wrong is a 400 that holds
  * nothing, what is too large is a 413, what is too slow is cut off, and nothing is a 5xx.
  */
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { empty, fine, padded, text, wrong } from './bodies.ts';
 import { type Caller, Door, fixed, pass } from './door.ts';
 
@@ -117,10 +117,12 @@ describe('the ceiling of a body', () => {
 
   it('is told before the body is read where the length is declared', async () => {
     const headers = { 'content-length': '999999999999' };
-    const body = new ReadableStream({ pull: () => new Promise(() => {}) });
+    const pull = vi.fn(() => new Promise<void>(() => {}));
+    const body = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
     const { status, json } = await door.settled(caller.send('acquire', { headers, body }));
     expect(status).toBe(413);
     expect(json['error']).toBe('payload_too_large');
+    expect(pull).not.toHaveBeenCalled();
   });
 
   it('stops the reading of a body without an end', async () => {

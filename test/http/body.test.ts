@@ -1,33 +1,38 @@
 /** Reading bodies within their size, their time, and what all large ones may hold together. */
 import { describe, expect, test } from 'vitest';
 import { ByteBudget, readBytes } from '../../src/http/body.ts';
+import type { BodySource } from '../../src/http1/incoming_body.ts';
 import { Deadlines } from '../../src/scheduler/deadlines.ts';
 import { LoopClock } from '../support/manual_clock.ts';
 
 const KIB = 1024;
 
-function sending(...sizes: number[]): Request {
+/** A body of pieces of these sizes; 0 never comes. */
+function sending(...sizes: number[]): BodySource {
   let at = 0;
-  const body = new ReadableStream<Uint8Array>({
-    pull: (controller) => {
+  return {
+    read: () => {
       const size = sizes[at++];
-      if (size === undefined) controller.close();
-      else if (size > 0) controller.enqueue(new Uint8Array(size));
-      else return new Promise(() => {});
+      if (size === undefined) return Promise.resolve(null);
+      return size > 0 ? Promise.resolve(new Uint8Array(size)) : new Promise(() => {});
     },
-  });
-  return new Request('http://x/', { method: 'POST', body, duplex: 'half' } as RequestInit);
+  };
 }
 
 describe('readBytes', () => {
-  test('tells a body that is too large, whole or in pieces', async () => {
+  test('tells a body that is too large, whole or in pieces, and reads no more of it', async () => {
     const deadlines = new Deadlines(new LoopClock());
-    const read = (request: Request) => readBytes(request, { bytesMax: 10, deadlines });
-    expect((await read(sending(5, 5))).kind).toBe('bytes');
-    expect((await read(sending(5, 6))).kind).toBe('too_large');
-    const headers = { 'content-length': '11' };
-    const declared = new Request('http://x/', { method: 'POST', headers, body: 'x' });
-    expect((await read(declared)).kind).toBe('too_large');
+    const read = (source: BodySource) => readBytes(source, { bytesMax: 10, deadlines });
+    expect(await read(sending(5, 5))).toEqual({ kind: 'bytes', bytes: new Uint8Array(10) });
+    expect((await read(sending(5, 6, 0))).kind).toBe('too_large');
+    expect((await read(sending(11))).kind).toBe('too_large');
+  });
+
+  test('tells a body that breaks off, and never takes it for whole', async () => {
+    const deadlines = new Deadlines(new LoopClock());
+    const broken = { read: () => Promise.reject(new Error('gone')) };
+    const told = await readBytes(broken, { bytesMax: 10, deadlines });
+    expect(told).toEqual({ kind: 'bad', reason: 'The body broke off.' });
   });
 
   test('gives up on a body that does not come in time', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { entry } from '../store/samples.ts';
+import { respond } from '../support/http.ts';
 import { T0 } from '../support/pools.ts';
 import { ADMIN_TOKEN, peerOf, TestServer } from '../support/server.ts';
 
@@ -83,53 +84,55 @@ describe("a pool's page", () => {
 
 describe('signing in', () => {
   const form = (token: string) => new URLSearchParams({ token }).toString();
-  const post = (body: BodyInit | ReadableStream, headers: HeadersInit = ORIGIN) =>
-    new Request('http://127.0.0.1:8787/admin/sign-in', {
-      method: 'POST',
-      body,
-      headers,
-      duplex: 'half',
-    } as RequestInit);
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+  interface Sent {
+    readonly body: string | ReadableStream<Uint8Array>;
+    readonly from: string;
+    readonly headers?: Record<string, string>;
+  }
+
+  async function post(test: TestServer, { body, from, headers = ORIGIN }: Sent): Promise<number> {
+    const ask = { method: 'POST', host: '127.0.0.1:8787', target: '/admin/sign-in', body };
+    const sent = { ...ask, headers: { ...FORM, ...headers } };
+    return (await respond(test.app, sent, peerOf(from))).status;
+  }
 
   it('has five tries a minute however many come at once, one IPv6 network together', async () => {
     const test = await TestServer.start();
-    const tries = Array.from({ length: 40 }, async (_, at) => {
-      const { status } = await test.app(post(form('wrong')), peerOf(`2001:db8::1:${at}`));
-      return status;
+    const tries = Array.from({ length: 40 }, (_, at) => {
+      return post(test, { body: form('wrong'), from: `2001:db8::1:${at}` });
     });
     const told = await Promise.all(tries);
     expect(told.filter((status) => status === 401)).toHaveLength(5);
     expect(told.filter((status) => status === 429)).toHaveLength(35);
-    const other = await test.app(post(form(ADMIN_TOKEN)), peerOf('2001:db8:0:1::1'));
-    expect(other.status).toBe(303);
+    const other = { body: form(ADMIN_TOKEN), from: '2001:db8:0:1::1' };
+    expect(await post(test, other)).toBe(303);
   });
 
   it('is refused to a foreign page, which uses up no tries of whoever looks at it', async () => {
     const test = await TestServer.start();
+    const signIn = { body: form(ADMIN_TOKEN), from: '10.0.0.1' };
     const evil = { origin: 'http://evil.test' };
-    for (let i = 0; i < 20; i++) {
-      const { status } = await test.app(post(form(ADMIN_TOKEN), evil), peerOf('10.0.0.1'));
-      expect(status).toBe(403);
-    }
-    expect((await test.app(post(form(ADMIN_TOKEN)), peerOf('10.0.0.1'))).status).toBe(303);
+    for (let i = 0; i < 20; i++) expect(await post(test, { ...signIn, headers: evil })).toBe(403);
+    expect(await post(test, signIn)).toBe(303);
   });
 
   it('reads no more of a body without an end than a token has, and not for ever', async () => {
     const test = await TestServer.start();
     let pulled = 0;
-    const endless = new ReadableStream({
+    const endless = new ReadableStream<Uint8Array>({
       pull(controller) {
         pulled += 1000;
         if (pulled > 100_000) return controller.close();
         controller.enqueue(new Uint8Array(1000).fill(97));
       },
     });
-    expect((await test.app(post(endless), peerOf('10.0.0.1'))).status).toBe(401);
+    expect(await post(test, { body: endless, from: '10.0.0.1' })).toBe(401);
     expect(pulled).toBeLessThan(10_000);
-    const stuck = test.app(post(new ReadableStream()), peerOf('10.0.0.1'));
+    const stuck = post(test, { body: new ReadableStream(), from: '10.0.0.1' });
     await test.clock.settle();
     await test.clock.pass(10_000);
-    expect((await stuck).status).toBe(401);
+    expect(await stuck).toBe(401);
   });
 });
 

@@ -2,8 +2,9 @@
  * A whole server in the process of the test: the app, a scheduler on a manual clock and the store
  * in memory. A request's path goes in as it is written, as the runtime hands it over.
  */
-import { type Fetch, makeApp } from '../../src/http/app.ts';
+import { makeApp, type Respond } from '../../src/http/app.ts';
 import type { Server } from '../../src/http/server.ts';
+import { respond } from '../support/http.ts';
 import { ManualClock } from '../support/manual_clock.ts';
 import { AS_ADMIN, openServer, peerOf, type ServerParts } from '../support/server.ts';
 
@@ -11,7 +12,7 @@ export const WRONG_KEY = `nb_live_${'x'.repeat(40)}`;
 
 export interface Call {
   readonly headers?: HeadersInit;
-  readonly body?: string | Uint8Array | ReadableStream;
+  readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
   readonly host?: string;
   readonly signal?: AbortSignal;
 }
@@ -30,7 +31,7 @@ export interface DoorParts extends Pick<ServerParts, 'store'> {
 export class Door {
   readonly clock: ManualClock;
   readonly server: Server;
-  readonly app: Fetch;
+  readonly app: Respond;
   /** The faults that the scheduler told of. */
   readonly broken: readonly unknown[];
 
@@ -51,15 +52,14 @@ export class Door {
   /** Sends a request; the answer may take time that the test must let pass. */
   async send(method: string, target: string, call: Call = {}): Promise<Answer> {
     const { host = '127.0.0.1:8787', headers = {}, body, signal } = call;
-    const request = new Request('http://127.0.0.1:8787/', {
+    const answer = await respond(this.app, {
       method,
+      host,
+      target,
       headers,
       ...(signal === undefined ? {} : { signal }),
-      ...(body === undefined ? {} : { body, duplex: 'half' }),
-    } as RequestInit);
-    // Making a Request would tidy the path up, which the runtime does not do.
-    Object.defineProperty(request, 'url', { value: `http://${host}${target}` });
-    const answer = await this.app(request, peerOf());
+      ...(body === undefined ? {} : { body }),
+    }, peerOf());
     const text = await answer.text();
     let json: unknown;
     try {

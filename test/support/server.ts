@@ -7,7 +7,7 @@ import { hashOf } from '../../src/access/keys.ts';
 import type { AddressSettings } from '../../src/access/peer_address.ts';
 import type { FetchKeys } from '../../src/access/remote_keys.ts';
 import { Vault } from '../../src/access/vault.ts';
-import { type Fetch, makeApp } from '../../src/http/app.ts';
+import { makeApp, type Respond } from '../../src/http/app.ts';
 import { Desk } from '../../src/http/desk.ts';
 import { Forwarding } from '../../src/http/forwarding.ts';
 import type { Server } from '../../src/http/server.ts';
@@ -17,8 +17,9 @@ import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
 import { Scheduler } from '../../src/scheduler/scheduler.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
-import { DialError } from '../../src/upstream/forward/line.ts';
+import { DialError } from '../../src/upstream/forward/dial.ts';
 import { QUIET } from './events.ts';
+import { respond } from './http.ts';
 import { LoopClock, type ManualClock } from './manual_clock.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
@@ -94,7 +95,7 @@ export class TestServer {
   readonly server: Server;
   readonly clock: ManualClock;
   readonly store: Store;
-  readonly app: Fetch;
+  readonly app: Respond;
 
   constructor(server: Server) {
     this.server = server;
@@ -110,12 +111,14 @@ export class TestServer {
   async call(path: string, call: Call = {}): Promise<Response> {
     const { method = 'GET', body, headers = {}, from, host = '127.0.0.1:8787' } = call;
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const request = new Request(`http://${host}${path}`, {
+    const ask = {
       method,
+      host,
+      target: path,
       headers,
       ...(text === undefined ? {} : { body: text }),
-    });
-    return await this.app(request, peerOf(from));
+    };
+    return await respond(this.app, ask, peerOf(from));
   }
 
   /** A call of the administrator. */

@@ -2,9 +2,10 @@
  * The idle connections to all upstreams, the last used first. A connection comes here only after
  * its answer ended cleanly, and one that the upstream has closed meanwhile is never handed out.
  */
-import { Connection } from './connection.ts';
-import type { Address, Dial, Line, Origin } from './line.ts';
-import { pass } from './pass.ts';
+import type { Address, Line } from '../../http1/line.ts';
+import { pass } from '../../http1/pass.ts';
+import type { Dial, Origin } from './dial.ts';
+import { UpstreamConnection } from './upstream_connection.ts';
 
 const IDLE_MS_MAX = 30_000;
 const IDLE_PER_ORIGIN_MAX = 512;
@@ -24,7 +25,7 @@ export interface ConnectionsOptions {
 
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #idle = new Map<string, Connection[]>();
+  readonly #idle = new Map<string, UpstreamConnection[]>();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -35,7 +36,7 @@ export class Connections {
    * that nobody asked for, may wait in the event loop: they get a turn first.
    * @throws DialError, LoopError
    */
-  async take(origin: Origin): Promise<Connection> {
+  async take(origin: Origin): Promise<UpstreamConnection> {
     const name = nameOf(origin);
     if (this.#idle.has(name)) await pass();
     for (;;) {
@@ -51,11 +52,11 @@ export class Connections {
       line.close();
       throw new LoopError();
     }
-    return new Connection(line, name);
+    return new UpstreamConnection(line, name);
   }
 
   /** Takes a connection back whose answer has ended cleanly. */
-  give(connection: Connection): void {
+  give(connection: UpstreamConnection): void {
     const { name } = connection;
     let idle = this.#idle.get(name);
     if (idle === undefined) this.#idle.set(name, idle = []);
@@ -81,7 +82,7 @@ export class Connections {
     }
   }
 
-  #drop(connection: Connection): void {
+  #drop(connection: UpstreamConnection): void {
     const idle = this.#idle.get(connection.name);
     const at = idle?.indexOf(connection) ?? -1;
     if (at < 0) return;

@@ -3,17 +3,19 @@
  * only as fast as the slower side takes them. Whatever ends an exchange early closes its
  * connection; only one that ended cleanly on both sides gives it back.
  */
-import { Chunks } from './chunks.ts';
-import type { Connection } from './connection.ts';
+import { Chunks, readChunk } from '../../http1/chunks.ts';
+import { HeadEnd, latin1Bytes, listOf, MalformedError } from '../../http1/head.ts';
+import type { BodySource } from '../../http1/incoming_body.ts';
+import type { AnswerHead } from './answer_head.ts';
+import { readAnswerHead } from './answer_head.ts';
 import type { Connections } from './connections.ts';
 import type { Cut } from './forward_error.ts';
 import { cutError, failureOf, ForwardError } from './forward_error.ts';
 import type { Framing } from './framing.ts';
 import { framingOf, isKept } from './framing.ts';
 import type { Guard, Watched } from './guard.ts';
-import type { AnswerHead } from './head.ts';
-import { HeadEnd, latin1Bytes, listOf, MalformedError, readHead } from './head.ts';
-import type { Origin } from './line.ts';
+import type { Origin } from './dial.ts';
+import type { UpstreamConnection } from './upstream_connection.ts';
 import { Upload } from './upload.ts';
 
 export interface Call {
@@ -21,13 +23,11 @@ export interface Call {
   readonly method: string;
   /** The request's head with its blank line, in Latin-1 characters. */
   readonly head: string;
-  readonly body: ReadableStream<Uint8Array> | null;
+  readonly body: BodySource | null;
   /** Bytes that the body has; null: sent in chunks. */
   readonly bodyBytes: number | null;
   readonly isUpgrade?: boolean;
   readonly limits: Limits;
-  /** Called once where the exchange is still under way after a moment. */
-  readonly lingers?: () => void;
   /** Called where the exchange was ended before its end, even while nobody reads the answer. */
   readonly wasCut?: (cut: Cut) => void;
 }
@@ -50,7 +50,7 @@ export class Exchange implements Watched {
   readonly #call: Call;
   readonly #means: Means;
   readonly startedAtMs: number;
-  #connection: Connection | null = null;
+  #connection: UpstreamConnection | null = null;
   #upload: Upload | null = null;
   #head: AnswerHead | null = null;
   #framing: Framing = { kind: 'none' };
@@ -60,7 +60,6 @@ export class Exchange implements Watched {
   #failure: ForwardError | null = null;
   #isOver = false;
   #tellCut: ((cut: Cut) => void) | null = null;
-  #hasLingered = false;
   #hasMoved = true;
   /** Since when no byte has moved, to within the guard's sweep. */
   quietSinceMs: number;
@@ -76,11 +75,6 @@ export class Exchange implements Watched {
     return this.#upload?.bytes ?? 0;
   }
 
-  /** Whether the caller's body is still wanted. */
-  get isUploading(): boolean {
-    return this.#call.body !== null && !this.#isOver && this.#upload?.isSent !== true;
-  }
-
   /** Sends the request, and resolves with the final answer's head. @throws ForwardError */
   async answer(): Promise<AnswerHead> {
     this.#means.guard.add(this);
@@ -93,7 +87,8 @@ export class Exchange implements Watched {
       if (body !== null) {
         this.#upload = new Upload(body, bodyBytes, {
           moved: () => this.#hasMoved = true,
-          sourceFailed: () => this.abort('gone'),
+          sourceFailed: (error) =>
+            this.abort(error instanceof MalformedError ? 'malformed' : 'gone'),
         });
         void this.#upload.run(connection);
       }
@@ -108,6 +103,11 @@ export class Exchange implements Watched {
     const { kind } = this.#framing;
     if (kind === 'none') return true;
     return kind === 'length' && (this.#connection?.ahead.length ?? 0) >= this.#left;
+  }
+
+  /** Bytes of the body, where its head tells them. */
+  get bodyBytes(): number | null {
+    return this.#framing.kind === 'length' ? this.#framing.bytes : null;
   }
 
   /** Whether nothing of the body is left to be read. */
@@ -145,7 +145,7 @@ export class Exchange implements Watched {
   }
 
   /** The connection of an answered upgrade, now the caller's to close. */
-  detach(): Connection | null {
+  detach(): UpstreamConnection | null {
     const connection = this.#connection;
     this.#connection = null;
     this.#isOver = true;
@@ -154,11 +154,7 @@ export class Exchange implements Watched {
   }
 
   look(nowMs: number): void {
-    const { limits, lingers } = this.#call;
-    if (!this.#hasLingered) {
-      this.#hasLingered = true;
-      lingers?.();
-    }
+    const { limits } = this.#call;
     if (this.#hasMoved) {
       this.#hasMoved = false;
       this.quietSinceMs = nowMs;
@@ -170,7 +166,7 @@ export class Exchange implements Watched {
     } else if (nowMs - this.quietSinceMs >= limits.stallTimeoutMs) this.abort('stall');
   }
 
-  async #take(origin: Origin): Promise<Connection> {
+  async #take(origin: Origin): Promise<UpstreamConnection> {
     if (this.#cut !== null) throw cutError(this.#cut);
     const taken = this.#means.connections.take(origin);
     const cut = new Promise<Cut>((told) => this.#tellCut = told);
@@ -181,7 +177,7 @@ export class Exchange implements Watched {
     throw cutError(first);
   }
 
-  async #readAnswer(connection: Connection): Promise<AnswerHead> {
+  async #readAnswer(connection: UpstreamConnection): Promise<AnswerHead> {
     for (let interim = 0; interim < INTERIM_MAX; interim++) {
       const head = await this.#readHead(connection);
       this.#hasMoved = true;
@@ -199,13 +195,13 @@ export class Exchange implements Watched {
     throw new MalformedError('interim answers without end');
   }
 
-  async #readHead(connection: Connection): Promise<AnswerHead> {
+  async #readHead(connection: UpstreamConnection): Promise<AnswerHead> {
     const headEnd = new HeadEnd();
     for (;;) {
       const { ahead } = connection;
       const end = headEnd.find(ahead);
       if (end >= 0) {
-        const head = readHead(ahead.subarray(0, end));
+        const head = readAnswerHead(ahead.subarray(0, end));
         connection.take(end);
         return head;
       }
@@ -213,7 +209,7 @@ export class Exchange implements Watched {
     }
   }
 
-  async #piece(connection: Connection): Promise<Uint8Array | null> {
+  async #piece(connection: UpstreamConnection): Promise<Uint8Array | null> {
     switch (this.#framing.kind) {
       case 'length': {
         const piece = await connection.piece(this.#left);
@@ -230,22 +226,18 @@ export class Exchange implements Watched {
     }
   }
 
-  async #chunkedPiece(connection: Connection, chunks: Chunks): Promise<Uint8Array | null> {
-    for (;;) {
-      const { ahead } = connection;
-      if (ahead.length > 0) {
-        const { taken, content } = chunks.take(ahead);
-        const piece = content?.slice() ?? null;
-        connection.take(taken);
-        if (chunks.isDone) this.#left = 0;
-        if (piece !== null || chunks.isDone) return piece;
-      }
-      if (!await connection.fill()) throw new MalformedError('chunks that break off');
-    }
+  async #chunkedPiece(
+    connection: UpstreamConnection,
+    chunks: Chunks,
+  ): Promise<Uint8Array | null> {
+    const piece = await readChunk(connection, chunks);
+    if (piece === undefined) throw new MalformedError('chunks that break off');
+    if (chunks.isDone) this.#left = 0;
+    return piece;
   }
 
   /** The answer's end, as it was framed: the connection may serve again, or is closed. */
-  #end(connection: Connection): void {
+  #end(connection: UpstreamConnection): void {
     if (this.#isOver) return;
     const isSent = this.#upload?.isSent ?? true;
     const isKeeping = isSent && connection.ahead.length === 0 && this.#head !== null &&

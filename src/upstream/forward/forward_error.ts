@@ -2,15 +2,19 @@
  * Why an exchange failed, as an error code and a sentence for the caller. The sentence says which
  * step failed and never names an address, a credential or a text of the upstream.
  */
+import { MalformedError } from '../../http1/head.ts';
 import { LoopError } from './connections.ts';
-import { MalformedError } from './head.ts';
-import type { DialReason } from './line.ts';
-import { DialError } from './line.ts';
+import type { DialReason } from './dial.ts';
+import { DialError } from './dial.ts';
 
-export type ForwardCode = 'upstream_unreachable' | 'upstream_timeout' | 'loop_detected';
+export type ForwardCode =
+  | 'upstream_unreachable'
+  | 'upstream_timeout'
+  | 'loop_detected'
+  | 'invalid_request';
 
-/** Why an exchange was ended before its end: its caller went away, or a limit was reached. */
-export type Cut = 'gone' | 'connect' | 'stall' | 'overdue';
+/** Why an exchange was ended early: by its caller, by what is no body of it, or by a limit. */
+export type Cut = 'gone' | 'malformed' | 'connect' | 'stall' | 'overdue';
 
 export class ForwardError extends Error {
   override name = 'ForwardError';
@@ -25,7 +29,8 @@ export class ForwardError extends Error {
 }
 
 const CUTS: Readonly<Record<Cut, string>> = {
-  gone: 'The caller went away.',
+  gone: 'The request was ended: its caller went away, or its slot was taken back.',
+  malformed: 'The body of the request is not well-formed.',
   connect: 'The connection to the upstream was not made in time.',
   stall: 'Nothing moved to or from the upstream for too long.',
   overdue: 'The request took longer than the pool allows.',
@@ -39,7 +44,8 @@ const DIALS: Readonly<Record<DialReason, string>> = {
 };
 
 export function cutError(cut: Cut): ForwardError {
-  return new ForwardError('upstream_timeout', CUTS[cut], cut);
+  const code = cut === 'malformed' ? 'invalid_request' : 'upstream_timeout';
+  return new ForwardError(code, CUTS[cut], cut);
 }
 
 export function failureOf(error: unknown): ForwardError {

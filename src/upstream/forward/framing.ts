@@ -2,8 +2,8 @@
  * Where the body of an answer ends: by its status and the request's method, by length, by chunks,
  * or by the end of the connection. Anything that could be read in two ways is malformed.
  */
-import type { AnswerHead } from './head.ts';
-import { listOf, MalformedError } from './head.ts';
+import { listOf, MalformedError } from '../../http1/head.ts';
+import type { AnswerHead } from './answer_head.ts';
 
 export type Framing =
   | { readonly kind: 'none' }

@@ -4,19 +4,19 @@
  * upstream that stops reading is not a failure by itself: it may have answered already. A source
  * that breaks off is told of, since the request can then never be whole.
  */
-import type { Connection } from './connection.ts';
-import { latin1Bytes } from './head.ts';
+import { chunkOf, LAST_CHUNK } from '../../http1/chunks.ts';
+import type { Connection } from '../../http1/connection.ts';
+import type { BodySource } from '../../http1/incoming_body.ts';
 
-const LAST_CHUNK = latin1Bytes('0\r\n\r\n');
 const AHEAD_BYTES_MAX = 256 * 1024;
 
 export interface UploadEvents {
   moved(): void;
-  sourceFailed(): void;
+  sourceFailed(error: unknown): void;
 }
 
 export class Upload {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #body: BodySource;
   readonly #length: number | null;
   readonly #events: UploadEvents;
   /** What was read and not sent yet. */
@@ -29,8 +29,8 @@ export class Upload {
   bytes = 0;
 
   /** @param length bytes that the body has; null: sent in chunks. */
-  constructor(body: ReadableStream<Uint8Array>, length: number | null, events: UploadEvents) {
-    this.#reader = body.getReader();
+  constructor(body: BodySource, length: number | null, events: UploadEvents) {
+    this.#body = body;
     this.#length = length;
     this.#events = events;
   }
@@ -55,9 +55,9 @@ export class Upload {
 
   /** Takes no more of the body. */
   stop(): void {
-    if (this.#isStopped || this.isSent) return;
+    if (this.isSent || this.#isStopped) return;
     this.#isStopped = true;
-    this.#reader.cancel().catch(() => {});
+    this.#body.giveUp?.();
   }
 
   get #mayRead(): boolean {
@@ -80,32 +80,26 @@ export class Upload {
 
   async #read(): Promise<void> {
     try {
-      const { done, value } = await this.#reader.read();
+      const piece = await this.#body.read();
       if (this.#isStopped) return;
-      if (done && this.#length !== null) return this.#fail();
-      if (value !== undefined && value.length > 0) {
-        this.#ahead.push(value);
-        this.#aheadBytes += value.length;
-        this.bytes += value.length;
+      if (piece === null && this.#length !== null) return this.#fail(new Error('too short'));
+      if (piece !== null && piece.length > 0) {
+        this.#ahead.push(piece);
+        this.#aheadBytes += piece.length;
+        this.bytes += piece.length;
       }
-      this.#isRead = done || this.bytes === this.#length;
-    } catch {
-      if (!this.#isStopped) this.#fail();
+      this.#isRead = piece === null || this.bytes === this.#length;
+    } catch (error) {
+      if (!this.#isStopped) this.#fail(error);
     }
   }
 
-  #fail(): void {
+  #fail(error: unknown): void {
     this.#isStopped = true;
-    this.#events.sourceFailed();
+    this.#events.sourceFailed(error);
   }
 
   #framed(piece: Uint8Array): Uint8Array {
-    if (this.#length !== null) return piece;
-    const size = latin1Bytes(`${piece.length.toString(16)}\r\n`);
-    const framed = new Uint8Array(size.length + piece.length + 2);
-    framed.set(size);
-    framed.set(piece, size.length);
-    framed.set([13, 10], size.length + piece.length);
-    return framed;
+    return this.#length === null ? chunkOf(piece) : piece;
   }
 }

@@ -5,6 +5,7 @@
  */
 import { freshKey } from '../../../src/access/keys.ts';
 import { median } from '../head.ts';
+import { incoming } from '../../support/http.ts';
 import { peerOf } from '../../support/server.ts';
 import { World } from '../../access/support.ts';
 
@@ -46,8 +47,10 @@ console.log(`apart by ${(apart * 100).toFixed(1)} % (at most ${APART_MAX * 100} 
 Deno.exit(apart > APART_MAX ? 1 : 0);
 
 async function measure(pool: string, key: string, address: string): Promise<number> {
-  const request = new Request(`http://localhost:8787/pools/${pool}/lock/acquire`, {
+  const request = incoming({
     method: 'POST',
+    host: 'localhost:8787',
+    target: `/pools/${pool}/lock/acquire`,
     headers: { 'x-nthpool-key': key },
   });
   const peer = peerOf(address);

@@ -224,49 +224,6 @@ describe('the server', () => {
     one.close();
   });
 
-  it('lets a proxied request end when it is stopped', async () => {
-    upstream.play = (socket) => void setTimeout(() => socket.write(plain('late')), 700);
-    const one = caller(GET);
-    await holds(() => upstream.requests.length === 1);
-    const exit = server.kill('SIGTERM');
-    expect(await one.until(/late/)).toContain('200 OK');
-    one.close();
-    expect(await exit).toBe(0);
-    await server.start();
-    expect(await server.capacity('life')).toBe(1);
-  });
-
-  it.each([
-    ['in chunks', 'Transfer-Encoding: chunked', '3\r\nabc\r\n', '0\r\n\r\n'],
-    ['of a length', 'Content-Length: 30', 'abc', ''],
-  ])(
-    'lets an upload %s end at a stop, and admits no other',
-    async (_, line, piece, end) => {
-      upstream.play = (socket, request) => {
-        const timer = setInterval(() => {
-          if (request.body.match(/abc/g)?.length !== 10) return;
-          clearInterval(timer);
-          socket.write(plain('whole'));
-        }, 5);
-      };
-      const one = caller(`POST /a HTTP/1.1\r\n${HOST}${line}\r\n\r\n${piece}`);
-      await holds(() => upstream.requests.length === 1);
-      const exit = server.kill('SIGTERM');
-      for (let sent = 1; sent < 10; sent++) {
-        await sleep(100);
-        one.send(piece);
-        if (sent === 5) expect((await server.call({ pool: 'life' })).status).toBe(503);
-      }
-      one.send(end);
-      expect(await one.until(/whole/)).toContain('200 OK');
-      one.close();
-      expect(await exit).toBe(0);
-      expect(upstream.requests).toHaveLength(1);
-      await server.start();
-      expect(await server.capacity('life')).toBe(1);
-    },
-  );
-
   it('ends a request whose slot is taken back', async () => {
     upstream.play = () => {};
     const one = caller(GET);

@@ -85,6 +85,14 @@ export function plain(body = 'ok', lines = ''): string {
   return `HTTP/1.1 200 OK\r\n${lines}content-length: ${body.length}\r\n\r\n${body}`;
 }
 
+/** The content of a whole body in chunks. */
+export function unchunked(text: string): string {
+  const [, size = ''] = /^([0-9a-f]+)\r\n/.exec(text) ?? [];
+  const [start, length] = [size.length + 2, parseInt(size, 16)];
+  if (length === 0) return '';
+  return text.slice(start, start + length) + unchunked(text.slice(start + length + 2));
+}
+
 export function answering(text: string): Play {
   return (socket) => void socket.write(Buffer.from(text, 'latin1'));
 }

@@ -3,10 +3,8 @@
  * against an upstream that records what it got, fuzzed, and attempts to smuggle a second request.
  */
 import fc from 'fast-check';
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { holds, plain, RawCaller } from './raw.ts';
+import { answering, holds, plain, RawCaller } from './raw.ts';
 import { echoStage, HOST, name, value } from './stage.ts';
 
 const { server, upstream, through } = echoStage();
@@ -17,14 +15,11 @@ const target = fc.string({
 });
 
 describe('a request', () => {
-  it('keeps its path, headers and body', async () => {
+  it('keeps its path, its headers in their order and case, and its body', async () => {
     await fc.assert(
       fc.asyncProperty(
         target,
-        fc.uniqueArray(fc.tuple(name, value), {
-          maxLength: 12,
-          selector: ([each]) => each.toLowerCase(),
-        }),
+        fc.array(fc.tuple(name, value), { maxLength: 12 }),
         fc.uint8Array({ maxLength: 300 }),
         async (path, headers, bytes) => {
           upstream.requests.length = 0;
@@ -36,11 +31,11 @@ describe('a request', () => {
           );
           expect(got.line).toBe(`POST /base/${path} HTTP/1.1`);
           expect(got.body).toBe(body);
-          expect(got.headers.toSorted()).toEqual([
+          expect(got.headers).toEqual([
             `host: 127.0.0.1:${upstream.port}`,
+            ...headers.map(([each, text]) => `${each}: ${text}`),
             `content-length: ${body.length}`,
-            ...headers.map(([each, text]) => `${each.toLowerCase()}: ${text}`),
-          ].toSorted());
+          ]);
         },
       ),
       { numRuns: 150 },
@@ -61,28 +56,21 @@ describe('a request', () => {
             lines.map((line) => `${line.join(':')}\r\n`).join('')
           }\r\n`,
         );
-        const wanted = new Map<string, string>();
-        for (const [each, one] of lines) {
-          const name = each.toLowerCase();
-          const before = wanted.get(name);
-          wanted.set(name, before === undefined ? one : `${before}, ${one}`);
-        }
-        expect(got.headers.filter((line) => line.startsWith('z')).toSorted()).toEqual(
-          [...wanted].map((line) => line.join(': ')).toSorted(),
+        expect(got.headers.filter((line) => /^z/i.test(line))).toEqual(
+          lines.map((line) => line.join(': ')),
         );
       }),
       { numRuns: 60 },
     );
   });
 
-  it('keeps long headers, and repeated ones joined in order', async () => {
+  it('keeps long headers, and repeated ones as lines of their own', async () => {
     const long = 'v'.repeat(8000);
     const got = await through(
       `GET / HTTP/1.1\r\n${HOST}A: 1\r\na: 2\r\nCookie: x=1\r\nCookie: y=2\r\nL: ${long}\r\n\r\n`,
     );
-    expect(got.headers).toContain('a: 1, 2');
-    expect(got.headers).toContain('cookie: x=1; y=2');
-    expect(got.headers).toContain(`l: ${long}`);
+    const [, ...lines] = got.headers;
+    expect(lines).toEqual(['A: 1', 'a: 2', 'Cookie: x=1', 'Cookie: y=2', `L: ${long}`]);
   });
 
   it('leaves out what was meant for this hop or this server, and adds nothing', async () => {
@@ -94,13 +82,13 @@ describe('a request', () => {
         'Cookie: a=1; CF_Authorization=secret; b=2\r\nAuthorization: Bearer sk-own\r\n' +
         'Expect-CT: kept\r\nX-Own: kept\r\n\r\n',
     );
-    expect(got.headers.toSorted()).toEqual([
-      'authorization: Bearer sk-own',
-      'cf-ray: kept',
-      'cookie: a=1; b=2',
-      'expect-ct: kept',
+    expect(got.headers).toEqual([
       `host: 127.0.0.1:${upstream.port}`,
-      'x-own: kept',
+      'Cf-Ray: kept',
+      'Cookie: a=1; b=2',
+      'Authorization: Bearer sk-own',
+      'Expect-CT: kept',
+      'X-Own: kept',
     ]);
   });
 
@@ -125,34 +113,68 @@ describe('attempts to smuggle', () => {
     ['blanks before a colon', `${HOST}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n`],
     ['an unknown coding', `${HOST}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
     ['a coding before chunked', `${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
-    ['a bad chunk size', `${HOST}Transfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n`],
     ['a bare CR', `${HOST}X: a\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ['a folded line', `${HOST}X: a\r\n Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-    ['two hosts', `${HOST}Host: other.localhost\r\nContent-Length: 0\r\n\r\n`],
-    ['two hosts in one line', 'Host: echo.localhost, b.localhost\r\nContent-Length: 0\r\n\r\n'],
-    ['a path in the host', 'Host: echo.localhost/x\r\nContent-Length: 0\r\n\r\n'],
-  ])('by %s never reach the upstream as more than was asked', async (_, rest) => {
+  ])('by %s are a bad request, and nothing behind it is one', async (_, rest) => {
     const caller = new RawCaller(server.port).send(`POST /first HTTP/1.1\r\n${rest}${second}`);
-    await holds(() => /^HTTP\/1\.1 [45]/.test(caller.received) || caller.ended !== null, 1000);
-    expect(caller.received).not.toMatch(/^HTTP\/1\.1 2/);
-    const paths = upstream.requests.map(({ head }) => head.split(' ')[1]);
-    expect(paths.filter((path) => path === '/base/first')).toHaveLength(
-      upstream.requests.length === 0 ? 0 : paths.includes('/base/first') ? 1 : 0,
-    );
-    expect(paths.every((path) => path === '/base/first' || path === '/base/second')).toBe(true);
-    caller.close();
+    const received = await caller.until('ended');
+    expect(received).toMatch(/^HTTP\/1\.1 400 [^]*\r\nx-nthpool-error: invalid_request\r\n/);
+    expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(0);
     expect(await server.capacityWithin('echo', 4)).toBe(4);
   });
 
   it.each([
-    ['GET', 'Content-Length: 5\r\n\r\nabcde'],
-    ['HEAD', 'Content-Length: 5\r\n\r\nabcde'],
-    ['GET', 'Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n'],
-  ])('by a body with %s, which the runtime hides: 400', async (method, rest) => {
-    const text = `${method} /first HTTP/1.1\r\n${HOST}${rest}${second}`;
-    const caller = new RawCaller(server.port).send(text);
-    expect(await caller.until(/\r\n\r\nok$/)).toMatch(/^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 /);
+    ['two hosts', `${HOST}Host: other.localhost\r\nContent-Length: 0\r\n\r\n`],
+    ['two hosts in one line', 'Host: echo.localhost, b.localhost\r\nContent-Length: 0\r\n\r\n'],
+    ['a path in the host', 'Host: echo.localhost/x\r\nContent-Length: 0\r\n\r\n'],
+  ])('by %s are a bad request, and the next is one of its own', async (_, rest) => {
+    const caller = new RawCaller(server.port).send(`POST /first HTTP/1.1\r\n${rest}${second}`);
+    expect(await caller.until(/ok$/)).toMatch(
+      /^HTTP\/1\.1 400 [^]*\r\nx-nthpool-error: invalid_request\r\n[^]*\}HTTP\/1\.1 200 /,
+    );
     expect(upstream.requests.map(({ head }) => head.split(' ')[1])).toEqual(['/base/second']);
+    caller.close();
+  });
+
+  it.each([
+    ['size', '0x0\r\n\r\n'],
+    ['end', '3\r\nabcd\r\n0\r\n\r\n'],
+  ])('by a bad %s of a chunk end the request on both sides', async (_, body) => {
+    upstream.play = () => {};
+    const head = `POST /first HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`;
+    const caller = new RawCaller(server.port).send(head + body + second);
+    const received = await caller.until('ended');
+    expect(received).toMatch(/^HTTP\/1\.1 400 [^]*\r\nx-nthpool-error: invalid_request\r\n/);
+    expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(await holds(() => upstream.sockets.size === 0)).toBe(true);
+    expect(upstream.requests.map(({ head }) => head.split(' ')[1])).toEqual(['/base/first']);
+    expect(upstream.requests[0]?.body).not.toMatch(/0\r\n\r\n$/);
+    expect(await server.capacityWithin('echo', 4)).toBe(4);
+  });
+
+  it.each([
+    ['GET', 'of a length', 'Content-Length: 5', 'abcde'],
+    ['HEAD', 'of a length', 'Content-Length: 5', 'abcde'],
+    ['GET', 'in chunks', 'Transfer-Encoding: chunked', '5\r\nabcde\r\n0\r\n\r\n'],
+  ])('by a body with %s %s: it goes on as one', async (method, _, framing, body) => {
+    upstream.play = (socket, { head }) =>
+      void socket.write(plain(head.startsWith('H') ? '' : 'ok'));
+    const text = `${method} /first HTTP/1.1\r\n${HOST}${framing}\r\n\r\n${body}${second}`;
+    const caller = new RawCaller(server.port).send(text);
+    expect((await caller.until(/( 200 [^]*){2}ok$/)).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
+    expect(upstream.requests.map(({ head, body }) => [head.split(' ')[1], body])).toEqual([
+      ['/base/first', body],
+      ['/base/second', ''],
+    ]);
+    expect(upstream.requests[0]?.head.toLowerCase()).toContain(`\r\n${framing.toLowerCase()}\r\n`);
+    caller.close();
+  });
+
+  it.each(['/a', 'x.test:443', '*'])('by CONNECT to %s: 400', async (target) => {
+    const caller = new RawCaller(server.port).send(`CONNECT ${target} HTTP/1.1\r\n${HOST}\r\n`);
+    expect(await caller.until(/"}$/)).toMatch(/^HTTP\/1\.1 400/);
+    expect(upstream.requests).toHaveLength(0);
     caller.close();
   });
 
@@ -166,38 +188,42 @@ describe('attempts to smuggle', () => {
 });
 
 describe('HTTP/2', () => {
-  const curl = async (...args: string[]) => {
-    const url = `http://echo.localhost:${server.port}/up`;
-    const all = ['-sS', '--max-time', '10', '--http2-prior-knowledge', ...args, url];
-    const to = `echo.localhost:${server.port}:127.0.0.1`;
-    return (await promisify(execFile)('curl', ['--resolve', to, ...all])).stdout;
-  };
+  it('is not spoken: its preface is a bad request, and nothing behind it is one', async () => {
+    const preface = `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nGET / HTTP/1.1\r\n${HOST}\r\n`;
+    const caller = new RawCaller(server.port).send(preface);
+    const received = await caller.until('ended');
+    expect(received).toMatch(/^HTTP\/1\.1 400 [^]*\r\nx-nthpool-error: invalid_request\r\n/);
+    expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(0);
+  });
+});
 
-  it('carries a body without a length', async () => {
-    upstream.play = async (socket, request) => {
-      await holds(() => request.body !== '');
-      socket.write(plain());
-    };
-    expect(await curl('-X', 'PUT', '-d', 'whole body', '-H', 'content-length:')).toBe('ok');
-    const [request] = upstream.requests;
-    expect(request?.head).toMatch(/\r\ntransfer-encoding: chunked\r\n/);
-    expect(request?.body).toBe('a\r\nwhole body\r\n0\r\n\r\n');
+describe('a caller of HTTP/1.0', () => {
+  const ask = (lines = '') => `GET / HTTP/1.0\r\n${HOST}${lines}\r\n`;
+
+  it('gets no chunks: the end of the connection ends the body', async () => {
+    upstream.play = answering(
+      'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
+    );
+    const caller = new RawCaller(server.port).send(ask('Connection: keep-alive\r\n'));
+    const received = await caller.until('ended');
+    expect(received).toMatch(/\r\nconnection: close\r\n\r\nabc$/);
+    expect(received).not.toMatch(/transfer-encoding|content-length/);
   });
 
-  it.each(['POST', 'DELETE'])('sends %s without a body on without framing', async (method) => {
-    for (let round = 1; round <= 5; round++) {
-      expect(await curl('-X', method)).toBe('ok');
-      expect(upstream.requests).toHaveLength(round);
-      const { head } = upstream.requests.at(-1) as { head: string };
-      expect(head).not.toMatch(/transfer-encoding|content-length/);
+  it('keeps its connection where it asks for that and the answer has a length', async () => {
+    const caller = new RawCaller(server.port);
+    for (const body of ['one', 'two']) {
+      upstream.play = answering(plain(body));
+      caller.send(ask('Connection: Keep-Alive\r\n'));
+      const received = await caller.until(new RegExp(`${body}$`));
+      expect(received.match(/\r\nconnection: keep-alive\r\n/g)).toHaveLength(
+        body === 'one' ? 1 : 2,
+      );
     }
-    expect(await server.capacity('echo')).toBe(4);
-  });
-
-  it('carries no body where there is none, and cookies as one', async () => {
-    expect(await curl('-H', 'cookie: a=1', '-H', 'cookie: b=2')).toBe('ok');
-    expect(upstream.requests[0]?.head).toMatch(/\r\ncookie: a=1; b=2\r\n/);
-    expect(upstream.requests[0]?.head).not.toMatch(/transfer-encoding|content-length/);
+    caller.send(ask());
+    expect(await caller.until('ended')).toMatch(/two[^]*\r\nconnection: close\r\n/);
+    expect(upstream.requests).toHaveLength(3);
   });
 });
 

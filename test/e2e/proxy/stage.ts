@@ -52,7 +52,7 @@ export function echoStage() {
     const received = await caller.until(end);
     caller.close();
     const [request] = upstream.requests;
-    const [line = '', ...rest] = (request?.head ?? '').trimEnd().split('\r\n');
+    const [line = '', ...rest] = (request?.head ?? '').slice(0, -4).split('\r\n');
     return { received, line, headers: rest, body: request?.body ?? '' };
   }
 

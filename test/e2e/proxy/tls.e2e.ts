@@ -3,9 +3,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createPlainServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeCertificate } from '../certificate.ts';
+import { holds } from './raw.ts';
 import { ProxyServer } from './server.ts';
 
 const server = new ProxyServer();
@@ -53,6 +54,24 @@ describe('an upstream behind TLS', () => {
       502,
       expect.stringContaining('TLS'),
     ]);
+  });
+
+  it('that cannot prove itself costs no connection that stays open', async () => {
+    let open = 0;
+    const liar = createPlainServer((socket) => {
+      open++;
+      socket.on('error', () => {}).on('close', () => open--);
+      // It would take anything for long: only the other side can close.
+      socket.once('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    });
+    await new Promise<void>((done) => liar.listen(0, '127.0.0.1', done));
+    const { port } = liar.address() as AddressInfo;
+    await server.pool('liar', 1, { limit: 4, upstream: { url: `https://127.0.0.1:${port}` } });
+    for (let asked = 0; asked < 5; asked++) {
+      expect((await server.call({ pool: 'liar' })).status).toBe(502);
+    }
+    expect(await holds(() => open === 0, 3000)).toBe(true);
+    liar.close();
   });
 
   it('is asked once, on a new connection, where it closed an idle one', async () => {

@@ -1,20 +1,22 @@
 /**
- * WebSocket through the proxy: messages, subprotocols and closing codes pass, the slot is held
- * until the socket closes, and an upstream that does not agree is heard.
+ * WebSocket through the proxy: every byte passes, with it extensions, pings and closing codes; the
+ * slot is held until the socket closes, and an upstream that does not agree is heard.
  */
 import { connect } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answering, holds, RawCaller, RawUpstream } from './raw.ts';
+import { answering, holds, RawCaller, RawUpstream, sleep } from './raw.ts';
 import { ProxyServer } from './server.ts';
 
 const server = new ProxyServer();
 const sockets = new WebSocketServer({
   port: 0,
   host: '127.0.0.1',
+  perMessageDeflate: { threshold: 0 },
   handleProtocols: (offered) => offered.has('two') ? 'two' : false,
 });
-const raw = new RawUpstream(answering('HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno'));
+const refusing = answering('HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno');
+const raw = new RawUpstream(refusing);
 let headers: Record<string, unknown> = {};
 
 beforeAll(async () => {
@@ -37,6 +39,8 @@ afterAll(() => {
   for (const socket of sockets.clients) socket.terminate();
   raw.close();
 });
+
+const SWITCHED = 'HTTP/1.1 101 As you like\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';
 
 function open(pool: string, protocols: string[] = []): WebSocket {
   return new WebSocket(`ws://${pool}.localhost/path?x=1`, protocols, {
@@ -80,18 +84,87 @@ describe('an upgrade to WebSocket', () => {
     expect(await server.capacityWithin('echo', 1, 2000)).toBe(1);
   });
 
-  it.each([[1000, 1000], [4000, 4000], [1011, 4011]])(
-    'closed by the upstream with %i is closed with %i',
-    async (sent, told) => {
+  it.each([1000, 1001, 1009, 1011, 3000, 4000])(
+    'closed by the upstream with %i is closed with the same',
+    async (sent) => {
       const socket = open('echo');
       await event(socket, 'open');
       const closed = event(socket, 'close');
       socket.send(`close ${sent}`);
       const [code, reason] = await closed;
-      expect([code, String(reason)]).toEqual([told, 'asked']);
+      expect([code, String(reason)]).toEqual([sent, 'asked']);
       expect(await server.capacityWithin('echo', 1, 2000)).toBe(1);
     },
   );
+
+  it('lets both ends agree on compression, and their pings and pongs pass', async () => {
+    const socket = open('echo');
+    await event(socket, 'open');
+    expect(socket.extensions).toContain('permessage-deflate');
+    expect(await echo(socket, 'a'.repeat(5000))).toBe('a'.repeat(5000));
+    const upstream = [...sockets.clients][0] as WebSocket;
+    expect(upstream.extensions).toContain('permessage-deflate');
+    for (const [from, to] of [[socket, upstream], [upstream, socket]] as const) {
+      const asked = event(to, 'ping');
+      const answered = event(from, 'pong');
+      from.ping('beat');
+      expect([await asked, await answered].map(([data]) => String(data))).toEqual(['beat', 'beat']);
+    }
+    socket.close();
+    expect(await server.capacityWithin('echo', 1, 2000)).toBe(1);
+  });
+
+  it('joins the connections byte for byte, with the headers of both', async () => {
+    const frames = '\x81\x02hi\x01\x02he\x89\x01p\x80\x03llo\xff\0';
+    raw.play = (socket) => {
+      socket.write(`${SWITCHED}X-Up: 1\r\nSec-WebSocket-Accept: any\r\n\r\n${frames}`, 'latin1');
+      socket.on('data', (bytes) => void socket.write(bytes));
+    };
+    const caller = new RawCaller(server.port).send(
+      'GET /a HTTP/1.1\r\nHost: other.localhost\r\nConnection: keep-alive, Upgrade\r\n' +
+        'Upgrade: WebSocket\r\nSec-WebSocket-Key: of the caller\r\nSec-WebSocket-Version: 13\r\n' +
+        `\r\n${frames}`,
+    );
+    const received = await caller.until(new RegExp(`(${frames}){2}`));
+    const [head = '', ...rest] = received.split('\r\n\r\n');
+    expect(rest.join('\r\n\r\n')).toBe(frames + frames);
+    expect(head.split('\r\n').filter((line) => !line.startsWith('x-nthpool-')).toSorted()).toEqual([
+      'HTTP/1.1 101 As you like',
+      'Sec-WebSocket-Accept: any',
+      'X-Up: 1',
+      'connection: Upgrade',
+      'upgrade: websocket',
+    ]);
+    expect(raw.requests.at(-1)?.head.split('\r\n')).toEqual(expect.arrayContaining([
+      'Sec-WebSocket-Key: of the caller',
+      'Sec-WebSocket-Version: 13',
+      'connection: Upgrade',
+      'upgrade: websocket',
+    ]));
+    caller.close();
+    expect(await server.capacityWithin('other', 1)).toBe(1);
+    expect(await holds(() => raw.sockets.size === 0)).toBe(true);
+  });
+
+  it('is quiet only where no byte moves, pings included', async () => {
+    let beat: ReturnType<typeof setInterval> | undefined;
+    raw.play = (socket) => {
+      socket.write(`${SWITCHED}\r\n`);
+      beat = setInterval(() => void socket.write('\x89\0', 'latin1'), 300);
+      socket.on('close', () => clearInterval(beat));
+    };
+    const caller = new RawCaller(server.port).send(
+      'GET /a HTTP/1.1\r\nHost: other.localhost\r\nConnection: Upgrade\r\n' +
+        'Upgrade: websocket\r\n\r\n',
+    );
+    await caller.until(/ 101 /);
+    await sleep(2500);
+    expect(caller.ended).toBe(null);
+    clearInterval(beat);
+    await caller.until('ended', 4000);
+    expect(await server.capacityWithin('other', 1)).toBe(1);
+    expect(await holds(() => raw.sockets.size === 0)).toBe(true);
+  });
 
   it('ends when either side is cut', async () => {
     const first = open('echo');
@@ -107,12 +180,16 @@ describe('an upgrade to WebSocket', () => {
   });
 
   it('is refused as the upstream refuses it', async () => {
+    raw.play = refusing;
     const [error] = await event(open('other'), 'error') as [Error];
     expect(error.message).toContain('404');
     expect(await server.capacityWithin('other', 1)).toBe(1);
     raw.play = () => {};
     const [late] = await event(open('other'), 'error') as [Error];
     expect(late.message).toContain('504');
+    raw.play = answering(SWITCHED.replace('websocket', 'other') + '\r\n');
+    const [odd] = await event(open('other'), 'error') as [Error];
+    expect(odd.message).toContain('502');
     raw.play = (socket) => void socket.destroy();
     const [cut] = await event(open('other'), 'error') as [Error];
     expect(cut.message).toContain('502');

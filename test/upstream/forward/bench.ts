@@ -6,7 +6,7 @@ import { Connections } from '../../../src/upstream/forward/connections.ts';
 import type { Call } from '../../../src/upstream/forward/exchange.ts';
 import { Exchange } from '../../../src/upstream/forward/exchange.ts';
 import type { Guard } from '../../../src/upstream/forward/guard.ts';
-import { MemoryLine } from './lines.ts';
+import { MemoryLine } from '../../support/lines.ts';
 
 export const ORIGIN = { hostname: 'up.test', port: 80, isTls: false };
 export const LIMITS = { connectTimeoutMs: 1000, stallTimeoutMs: 5000, requestTimeoutMs: null };

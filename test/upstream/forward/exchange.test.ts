@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { latin1, latin1Bytes } from '../../../src/http1/head.ts';
+import { sourceOf } from '../../../src/http1/incoming_body.ts';
 import { Connections } from '../../../src/upstream/forward/connections.ts';
+import { DialError } from '../../../src/upstream/forward/dial.ts';
 import { Exchange } from '../../../src/upstream/forward/exchange.ts';
 import { ForwardError } from '../../../src/upstream/forward/forward_error.ts';
 import type { Guard } from '../../../src/upstream/forward/guard.ts';
-import { latin1 } from '../../../src/upstream/forward/head.ts';
-import { DialError } from '../../../src/upstream/forward/line.ts';
+import { cut, MemoryLine } from '../../support/lines.ts';
 import { bench, HEAD, LIMITS, ORIGIN } from './bench.ts';
-import { cut, MemoryLine } from './lines.ts';
 
 async function bodyOf(exchange: Exchange): Promise<string> {
   let text = '';
@@ -185,7 +186,7 @@ describe('an exchange', () => {
   });
 
   it('sends a body as it is framed', async () => {
-    const body = () => new Response('hello').body;
+    const body = () => sourceOf(latin1Bytes('hello'));
     for (const [bodyBytes, sent] of [[5, 'hello'], [null, '5\r\nhello\r\n0\r\n\r\n']] as const) {
       const { lines, exchange } = bench();
       const answer = exchange({ body: body(), bodyBytes }).answer();
@@ -198,23 +199,24 @@ describe('an exchange', () => {
   it('reads some of a body ahead that the upstream does not take, and hears its end', async () => {
     for (const [pieces, isHeard] of [[3, true], [100, false]] as const) {
       const { lines, exchange } = bench();
-      let source: ReadableStreamDefaultController | undefined;
+      let isGone = false;
+      let leave = () => {};
+      const gone = new Promise<never>((_, reject) => leave = () => reject(new Error('gone')));
+      gone.catch(() => {});
       let pulled = 0;
-      const body = new ReadableStream<Uint8Array>({
-        start: (controller) => void (source = controller),
-        pull: (controller) => {
-          if (pulled < pieces) controller.enqueue(new Uint8Array(65_536));
-          pulled++;
-        },
-      }, { highWaterMark: 0 });
-      const answer = exchange({ body, bodyBytes: 100_000_000 }).answer();
+      const read = () => {
+        const isThere = pulled++ < pieces && !isGone;
+        return isThere ? Promise.resolve(new Uint8Array(65_536)) : gone;
+      };
+      const answer = exchange({ body: { read }, bodyBytes: 100_000_000 }).answer();
       answer.catch(() => {});
       await vi.waitFor(() => expect(lines).toHaveLength(1));
       lines[0]!.bytesMax = HEAD.length + 1000;
       await vi.waitFor(() => expect(pulled).toBeGreaterThan(3));
       await new Promise((done) => setTimeout(done, 20));
       expect(pulled).toBeLessThan(10);
-      source?.error(new Error('gone'));
+      isGone = true;
+      leave();
       await new Promise((done) => setTimeout(done, 20));
       expect(lines[0]?.isClosed).toBe(isHeard);
       if (isHeard) await expect(answer).rejects.toMatchObject({ cut: 'gone' });
@@ -223,7 +225,7 @@ describe('an exchange', () => {
 
   it('ends where its caller sends less than it said', async () => {
     const { lines, exchange } = bench();
-    const answer = exchange({ body: new Response('hel').body, bodyBytes: 5 }).answer();
+    const answer = exchange({ body: sourceOf(latin1Bytes('hel')), bodyBytes: 5 }).answer();
     await expect(answer).rejects.toMatchObject({ cut: 'gone' });
     expect(lines[0]?.isClosed).toBe(true);
   });

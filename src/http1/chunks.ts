@@ -1,8 +1,10 @@
 /**
- * Takes a chunked body apart as its bytes come in, whatever the pieces in which they come. Strict:
- * a size is plain hexadecimal, every line ends with CR LF, and nothing grows without bound.
+ * Bodies in chunks, both ways: takes one apart as its bytes come in, whatever the pieces in which
+ * they come, and makes chunks of pieces. Strict: a size is plain hexadecimal, every line ends with
+ * CR LF, and nothing grows without bound.
  */
-import { MalformedError } from './head.ts';
+import type { Connection } from './connection.ts';
+import { latin1Bytes, MalformedError } from './head.ts';
 
 const SIZE_DIGITS_MAX = 12;
 const EXTENSION_BYTES_MAX = 4096;
@@ -132,4 +134,33 @@ function hexDigit(byte: number): number {
   if (byte >= 48 && byte <= 57) return byte - 48;
   const lower = byte | 32;
   return lower >= 97 && lower <= 102 ? lower - 87 : -1;
+}
+
+export const LAST_CHUNK = latin1Bytes('0\r\n\r\n');
+
+/** A piece as one chunk. */
+export function chunkOf(piece: Uint8Array): Uint8Array {
+  const size = latin1Bytes(`${piece.length.toString(16)}\r\n`);
+  const chunk = new Uint8Array(size.length + piece.length + 2);
+  chunk.set(size);
+  chunk.set(piece, size.length);
+  chunk.set([13, 10], size.length + piece.length);
+  return chunk;
+}
+
+/** The next content off a connection; null at its last chunk, undefined where it ends before. */
+export async function readChunk(
+  connection: Connection,
+  chunks: Chunks,
+): Promise<Uint8Array | null | undefined> {
+  for (;;) {
+    const { ahead } = connection;
+    if (ahead.length > 0) {
+      const { taken, content } = chunks.take(ahead);
+      const piece = content?.slice() ?? null;
+      connection.take(taken);
+      if (piece !== null || chunks.isDone) return piece;
+    }
+    if (!await connection.fill()) return undefined;
+  }
 }

@@ -1,0 +1,129 @@
+/**
+ * One connection with the bytes that were read ahead of their use. A read may be under way while
+ * nothing is wanted, so that a hang-up of the other side is noticed at once; the same read then
+ * brings what comes next. One read and one write at a time.
+ */
+import type { Line } from './line.ts';
+import { turns } from './turns.ts';
+
+/** The buffer that heads and small bodies come in, and the largest that is kept when empty. */
+const SMALL_BYTES = 8 * 1024;
+const KEPT_BYTES = 16 * 1024;
+/** What is read at once of a body that fills the small one. */
+const LARGE_BYTES = 128 * 1024;
+/** Head and body of nearly every answer that is not forwarded. */
+const ASCII_BYTES = 1024;
+const encoder = new TextEncoder();
+
+export class Connection {
+  readonly line: Line;
+  #bytes: Uint8Array = new Uint8Array(SMALL_BYTES);
+  #start = 0;
+  #end = 0;
+  #reading: Promise<boolean> | null = null;
+  #isOpen = true;
+  #isStreaming = false;
+  #ascii: Uint8Array | null = null;
+
+  constructor(line: Line) {
+    this.line = line;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** What was read and not taken yet. */
+  get ahead(): Uint8Array {
+    return this.#bytes.subarray(this.#start, this.#end);
+  }
+
+  take(count: number): void {
+    this.#start += count;
+    if (this.#start < this.#end || this.#reading !== null) return;
+    this.#start = this.#end = 0;
+    // What a large head or body needed is not kept for the connection's life.
+    if (this.#bytes.length > KEPT_BYTES) this.#bytes = new Uint8Array(SMALL_BYTES);
+  }
+
+  /** Reads more; false at the end. Rejects where the connection broke. */
+  fill(): Promise<boolean> {
+    if (this.#reading !== null) return this.#reading;
+    this.#makeRoom();
+    const room = this.#bytes.subarray(this.#end);
+    return this.#reading = this.line.read(room).then(this.#arrived, this.#broke);
+  }
+
+  /** Reads a piece of a body that the caller may keep; null at the end. */
+  async piece(bytesMax: number): Promise<Uint8Array | null> {
+    if (this.#end === this.#start) {
+      if (this.#isStreaming && this.#reading === null) return await this.#largePiece(bytesMax);
+      if (!await this.fill()) return null;
+    }
+    const { ahead } = this;
+    this.#isStreaming = this.#end === this.#bytes.length;
+    const piece = ahead.slice(0, bytesMax);
+    this.take(piece.length);
+    return piece;
+  }
+
+  /** Writes a short text of ASCII characters; null where it is another one, or longer. */
+  writeAscii(text: string): Promise<void> | null {
+    if (text.length > ASCII_BYTES) return null;
+    // One buffer for all answers: making one costs more than filling it.
+    const buffer = this.#ascii ??= new Uint8Array(ASCII_BYTES);
+    const { read, written } = encoder.encodeInto(text, buffer);
+    // Where the buffer is full, as many bytes may be those of fewer characters.
+    const isAscii = read === text.length && written === read;
+    return isAscii ? this.write(buffer.subarray(0, written)) : null;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return this.line.write(bytes).then((count) =>
+      count < bytes.length ? this.write(bytes.subarray(count)) : undefined
+    );
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.line.close();
+  }
+
+  /** Reads past the buffer; whoever fills meanwhile waits for it, too. */
+  async #largePiece(bytesMax: number): Promise<Uint8Array | null> {
+    const bytes = new Uint8Array(Math.min(LARGE_BYTES, bytesMax));
+    const read = this.line.read(bytes);
+    this.#reading = read.then((count) => count !== null).finally(() => this.#reading = null);
+    this.#reading.catch(() => {});
+    const count = await read;
+    turns.noteRead();
+    if (count === null) return null;
+    this.#isStreaming = count >= SMALL_BYTES;
+    return bytes.subarray(0, count);
+  }
+
+  readonly #arrived = (count: number | null): boolean => {
+    this.#reading = null;
+    turns.noteRead();
+    if (count !== null) this.#end += count;
+    return count !== null;
+  };
+
+  readonly #broke = (error: unknown): never => {
+    this.#reading = null;
+    throw error;
+  };
+
+  #makeRoom(): void {
+    if (this.#end < this.#bytes.length) return;
+    const { ahead } = this;
+    const isFull = ahead.length > this.#bytes.length / 2;
+    const bytes = isFull ? new Uint8Array(this.#bytes.length * 2) : this.#bytes;
+    if (isFull) bytes.set(ahead);
+    else bytes.copyWithin(0, this.#start, this.#end);
+    this.#bytes = bytes;
+    this.#start = 0;
+    this.#end = ahead.length;
+  }
+}

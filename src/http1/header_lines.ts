@@ -1,0 +1,39 @@
+/**
+ * The headers of a message as they came, found by name without regard to case.
+ */
+import type { HeaderLine } from './head.ts';
+
+export class HeaderLines implements Iterable<HeaderLine> {
+  readonly #lines: readonly HeaderLine[];
+  readonly #names: readonly string[];
+
+  constructor(lines: readonly HeaderLine[]) {
+    this.#lines = lines;
+    this.#names = lines.map(([name]) => name.toLowerCase());
+  }
+
+  /** One value by its lower-case name; repeated lines come joined by `, `, cookies by `; `. */
+  get(name: string): string | null {
+    const names = this.#names;
+    let found: string | null = null;
+    for (let at = 0; at < names.length; at++) {
+      if (names[at] !== name) continue;
+      const value = (this.#lines[at] as HeaderLine)[1];
+      if (found === null) found = value;
+      else found += (name === 'cookie' ? '; ' : ', ') + value;
+    }
+    return found;
+  }
+
+  /** Each line in its order, with its name in lower case and as it came. */
+  forEach(visit: (value: string, name: string, asCame: string) => void): void {
+    for (let at = 0; at < this.#lines.length; at++) {
+      const [asCame, value] = this.#lines[at] as HeaderLine;
+      visit(value, this.#names[at] as string, asCame);
+    }
+  }
+
+  [Symbol.iterator](): Iterator<HeaderLine> {
+    return this.#lines[Symbol.iterator]();
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * The head of an upstream's answer.
+ */
+import type { HeaderLine } from '../../http1/head.ts';
+import { linesOf, MalformedError } from '../../http1/head.ts';
+
+export interface AnswerHead {
+  readonly status: number;
+  /** The reason phrase; empty where there is none. */
+  readonly reason: string;
+  /** The minor version: 0 or 1. */
+  readonly minor: number;
+  /** In the order and case in which they came. */
+  readonly headers: readonly HeaderLine[];
+}
+
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
+
+/** Reads a whole head, blank line included. @throws MalformedError */
+export function readAnswerHead(bytes: Uint8Array): AnswerHead {
+  const { first, headers } = linesOf(bytes);
+  const status = STATUS_LINE.exec(first);
+  if (status === null) throw new MalformedError('a bad status line');
+  const [, minor, code, reason = ''] = status;
+  return { status: Number(code), reason, minor: Number(minor), headers };
+}

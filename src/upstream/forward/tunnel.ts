@@ -1,0 +1,81 @@
+/**
+ * Carries bytes both ways between a caller and an upstream that has switched protocols, as they
+ * come, each only as fast as the other side takes them, until one side has said all.
+ */
+import type { Connection } from '../../http1/connection.ts';
+import type { Limits } from './exchange.ts';
+import type { Guard, Watched } from './guard.ts';
+
+/** How long one side may take to end when the other has. */
+const END_WAIT_MS = 1_000;
+
+export interface TunnelOptions {
+  readonly guard: Guard;
+  readonly nowMs: () => number;
+  readonly limits: Limits;
+}
+
+export class Tunnel implements Watched {
+  readonly #upstream: Connection;
+  readonly #options: TunnelOptions;
+  readonly #startedAtMs: number;
+  #caller: Connection | null = null;
+  #hasMoved = false;
+  quietSinceMs: number;
+  /** Bytes from the caller, and to it. */
+  bytesIn = 0;
+  bytesOut = 0;
+
+  constructor(upstream: Connection, options: TunnelOptions) {
+    this.#upstream = upstream;
+    this.#options = options;
+    this.#startedAtMs = this.quietSinceMs = options.nowMs();
+  }
+
+  /** Resolves when both sides are closed. Never rejects. */
+  async carry(caller: Connection): Promise<void> {
+    const upstream = this.#upstream;
+    this.#caller = caller;
+    this.#options.guard.add(this);
+    const up = this.#pump(caller, upstream, (count) => this.bytesIn += count);
+    const down = this.#pump(upstream, caller, (count) => this.bytesOut += count);
+    await Promise.race([up, down]);
+    const timer = setTimeout(() => this.end(), END_WAIT_MS);
+    await Promise.all([up, down]);
+    clearTimeout(timer);
+    this.end();
+  }
+
+  look(nowMs: number): void {
+    const { stallTimeoutMs, requestTimeoutMs } = this.#options.limits;
+    if (this.#hasMoved) {
+      this.#hasMoved = false;
+      this.quietSinceMs = nowMs;
+    }
+    const isOverdue = requestTimeoutMs !== null && nowMs - this.#startedAtMs >= requestTimeoutMs;
+    if (isOverdue || nowMs - this.quietSinceMs >= stallTimeoutMs) this.end();
+  }
+
+  /** Ends both sides now. */
+  end(): void {
+    this.#options.guard.remove(this);
+    this.#upstream.close();
+    this.#caller?.close();
+  }
+
+  /** From one side to the other, with its end. */
+  async #pump(from: Connection, to: Connection, count: (bytes: number) => void): Promise<void> {
+    try {
+      for (;;) {
+        const piece = await from.piece(Infinity);
+        if (piece === null) break;
+        await to.write(piece);
+        count(piece.length);
+        this.#hasMoved = true;
+      }
+      await to.line.closeWrite();
+    } catch {
+      this.end();
+    }
+  }
+}
