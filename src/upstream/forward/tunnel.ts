@@ -8,6 +8,7 @@ import type { Guard, Watched } from './guard.ts';
 
 /** How long one side may take to end when the other has. */
 const END_WAIT_MS = 1_000;
+const AHEAD_BYTES_MAX = 64 * 1024;
 
 export interface TunnelOptions {
   readonly guard: Guard;
@@ -69,11 +70,22 @@ export class Tunnel implements Watched {
       for (;;) {
         const piece = await from.piece(Infinity);
         if (piece === null) break;
-        await to.write(piece);
+        let isWritten = false;
+        void this.#readAhead(from, () => isWritten);
+        await to.write(piece).finally(() => isWritten = true);
         count(piece.length);
         this.#hasMoved = true;
       }
       await to.line.closeWrite();
+    } catch {
+      this.end();
+    }
+  }
+
+  /** A side that breaks off while the other takes nothing is noticed by reading alone. */
+  async #readAhead(from: Connection, isWritten: () => boolean): Promise<void> {
+    try {
+      while (!isWritten() && from.ahead.length < AHEAD_BYTES_MAX && await from.fill());
     } catch {
       this.end();
     }

@@ -131,6 +131,30 @@ describe('a tunnel', () => {
     expect([all.caller.closes, all.upstream.closes, all.isOver]).toEqual([1, 1, true]);
   });
 
+  it.each(['caller', 'upstream'] as const)(
+    'ends at once when the %s breaks off, though the other side takes nothing',
+    async (side) => {
+      const all = await carrying();
+      const other = side === 'caller' ? 'upstream' : 'caller';
+      all[other].bytesMax = 0;
+      all[side].gives('one', 'two');
+      await pass();
+      expect([all.isOver, all[side].closes]).toEqual([false, 0]);
+      all[side].ends('reset');
+      await pass();
+      expect([all.isOver, all[side].closes, all[other].closes]).toEqual([true, 1, 1]);
+    },
+  );
+
+  it('reads no more than 64 KiB ahead of a side that takes nothing', async () => {
+    const all = await carrying();
+    all.upstream.bytesMax = 0;
+    for (let pieces = 0; pieces < 100; pieces++) all.caller.gives('x'.repeat(4096));
+    await pass();
+    expect(all.caller.hasUnread).toBe(true);
+    expect(all.isOver).toBe(false);
+  });
+
   it('ends when it has taken longer than a request may, although it moves', async () => {
     const all = await carrying({ requestTimeoutMs: 20_000 });
     for (let ms = 0; ms < 19_000; ms += 1000) {
