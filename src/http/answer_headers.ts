@@ -3,8 +3,8 @@
  * connection and those that could pass for ours, with the pool's own. Repeated ones stay repeated.
  */
 import { headerLine } from '../http1/answer.ts';
-import type { HeaderLine } from '../http1/head.ts';
-import { HOP_BY_HOP, namedBy } from './request_head.ts';
+import { type HeaderLine, listOf } from '../http1/head.ts';
+import { HOP_BY_HOP } from './request_head.ts';
 
 export interface AnswerParts {
   readonly headers: readonly HeaderLine[];
@@ -22,24 +22,15 @@ const COOKIE_DOMAIN = /;\s*domain\s*=\s*"?\.?([^;"\s]*)/gi;
 /** The headers as they are sent. */
 export function answerHeaders({ headers, own, baseDomain, isLengthKept }: AnswerParts): string {
   let text = own;
-  const named = connectionNames(headers);
+  const named = listOf(headers, 'connection');
   for (const [name, value] of headers) {
     const lower = name.toLowerCase();
-    if (HOP_BY_HOP.has(lower) || lower.startsWith('x-nthpool-') || named?.has(lower)) continue;
+    if (HOP_BY_HOP.has(lower) || lower.startsWith('x-nthpool-') || named.includes(lower)) continue;
     if (lower === 'set-cookie' && isOwnCookie(value, baseDomain)) continue;
     if (lower === 'content-length' && !(isLengthKept && LENGTH.test(value))) continue;
     text += headerLine([name, value]);
   }
   return text;
-}
-
-function connectionNames(headers: readonly HeaderLine[]): ReadonlySet<string> | null {
-  let connection: string | null = null;
-  for (const [name, value] of headers) {
-    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue;
-    connection = connection === null ? value : `${connection},${value}`;
-  }
-  return namedBy(connection);
 }
 
 /** A cookie that would be sent to our page, or to other pools, too. */

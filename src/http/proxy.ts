@@ -6,6 +6,7 @@
 import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
+import { listOf } from '../http1/head.ts';
 import type { HeaderLines } from '../http1/header_lines.ts';
 import type { Incoming } from '../http1/incoming.ts';
 import { type BodySource, sourceOf } from '../http1/incoming_body.ts';
@@ -18,7 +19,7 @@ import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
 import { poolLines, refusalAnswer, withRetry } from './pool_headers.ts';
 import { Proxied } from './proxied.ts';
-import { namedBy, requestHead } from './request_head.ts';
+import { requestHead } from './request_head.ts';
 import type { Peer, Server } from './server.ts';
 import { upgraded } from './upgraded.ts';
 import { waitOf } from './wait.ts';
@@ -197,7 +198,7 @@ function isWebSocket({ method, minor, headers, body }: Incoming): boolean {
 
 function isUpgrade(headers: HeaderLines): boolean {
   if (headers.get('upgrade') === null) return false;
-  return namedBy(headers.get('connection'))?.has('upgrade') ?? false;
+  return listOf(headers, 'connection').includes('upgrade');
 }
 
 /** The body as it comes, or again where a policy has read it. */

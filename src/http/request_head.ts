@@ -3,7 +3,7 @@
  * server or for this connection alone, with the upstream's host and a managed credential. Nothing
  * else is added or changed.
  */
-import { trimmed } from '../http1/head.ts';
+import { listOf } from '../http1/head.ts';
 import type { HeaderLines } from '../http1/header_lines.ts';
 import type { BodyFraming } from '../http1/incoming.ts';
 import { CallerSecrets } from './caller_secrets.ts';
@@ -56,14 +56,14 @@ const OWN_COOKIE = /^\s*(CF_Authorization|(__Host-)?nthbouncer[\w-]*)\s*=/;
 
 export function requestHead(parts: HeadParts): string {
   const { headers, target, credential, body } = parts;
-  const named = namedBy(headers.get('connection'));
+  const named = listOf(headers, 'connection');
   const secrets = new CallerSecrets(headers, parts.carriers);
   const injected = credential?.header ?? '';
   const host = target.spec.preserveHost ? parts.host : target.host;
   const path = parts.path === '*' ? (target.basePath || '*') : target.basePath + parts.path;
   let head = `${parts.method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
   headers.forEach((value, name, asCame) => {
-    if (isDropped(name, parts) || name === injected || named?.has(name)) return;
+    if (isDropped(name, parts) || name === injected || named.includes(name)) return;
     if (name === 'cookie') {
       const kept = foreignCookies(value, parts.carriers, secrets);
       if (kept !== '') head += `${asCame}: ${kept}\r\n`;
@@ -92,12 +92,6 @@ function isDropped(name: string, { carriers }: HeadParts): boolean {
     default:
       return HOP_BY_HOP.has(name) || carriers.includes(name);
   }
-}
-
-/** What a `Connection` header names; null where it names nothing beyond the usual. */
-export function namedBy(connection: string | null): ReadonlySet<string> | null {
-  if (connection === null || connection === 'keep-alive' || connection === 'close') return null;
-  return new Set(connection.split(',').map((name) => trimmed(name).toLowerCase()));
 }
 
 function foreignCookies(

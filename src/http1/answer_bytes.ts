@@ -31,7 +31,7 @@ export function framingOfAnswer(
   return minor === 0 ? 'close' : 'chunked';
 }
 
-/** The head up to what frames the body, with its blank line where nothing more is to be told. */
+/** The head up to its length and blank line; of a switch of protocols all of it. */
 export function headOf(answer: Answer, framing: AnswerFraming, around: Surroundings): string {
   const { status, headers, reason = STATUS_CODES[status] ?? '', isForwarded = false } = answer;
   let head = `HTTP/1.1 ${status} ${reason}\r\n${headers}`;

@@ -108,8 +108,10 @@ export class Caller<Peer> {
         }
         if (answer.tunnel !== undefined) return await this.#tunnel(answer, answer.tunnel);
         if (next.isGone) return cancel(answer);
-        const isKept = this.#isKept(next, answer);
-        await this.#send(next, answer, isKept);
+        const framing = framingOfAnswer(answer, next);
+        const isKept = framing !== 'close' && !this.#isLast &&
+          next.isKeepAlive && next.isRestShort;
+        await this.#send(next, answer, { framing, isKept });
         this.#request = null;
         if (!isKept) return void this.#linger();
         if (next.body?.isRead === false) await this.#readRest(next.body);
@@ -134,11 +136,6 @@ export class Caller<Peer> {
     const answered = this.#answering.answer(request, this.#peer);
     if (answered instanceof Promise) this.#watch(request);
     return answered;
-  }
-
-  #isKept(request: Incoming, answer: Answer): boolean {
-    return !this.#isLast && request.isKeepAlive && request.isRestShort &&
-      framingOfAnswer(answer, request) !== 'close';
   }
 
   /** So that the connection can be used again. */
@@ -185,10 +182,13 @@ export class Caller<Peer> {
     this.close();
   }
 
-  #send(request: Incoming, answer: Answer, isKept: boolean): Promise<void> {
+  #send(
+    request: Incoming,
+    answer: Answer,
+    { framing, isKept }: { framing: AnswerFraming; isKept: boolean },
+  ): Promise<void> {
     const { method, minor } = request;
     const around: Surroundings = { method, minor, isKept, date: this.#answering.date() };
-    const framing = framingOfAnswer(answer, around);
     const head = headOf(answer, framing, around);
     const { body } = answer;
     const isWhole = body === null || typeof body === 'string' || body instanceof Uint8Array;
