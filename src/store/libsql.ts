@@ -62,6 +62,7 @@ export class LibsqlStore implements Store {
   /** Null where the database is remote. */
   readonly #path: string | null;
   #opened: { connection: Connection; journal: Journal } | null = null;
+  #isInspected = false;
   /** The checkpoint under way, part of which runs beside other work. Never rejects. */
   #checkpointing: Promise<void> = Promise.resolve();
 
@@ -87,8 +88,7 @@ export class LibsqlStore implements Store {
       if (lock !== undefined && !await lock(`${path}-lock`)) {
         throw new StoreError('owned', `another server is running on the database ${path}`);
       }
-      await inspectFile(path);
-      createFile(path);
+      await this.#inspectOnce(path);
     }
     const connection = new Connection({
       url: path === null ? url : urlOfPath(path),
@@ -109,6 +109,17 @@ export class LibsqlStore implements Store {
       connection.close();
       throw storeError(error);
     }
+  }
+
+  /**
+   * Not again when a lock ended the first try: its connection may live on until the garbage
+   * collector finds it, and its locks, which the next one shares, must not be dropped.
+   */
+  async #inspectOnce(path: string): Promise<void> {
+    if (this.#isInspected) return;
+    await inspectFile(path);
+    createFile(path);
+    this.#isInspected = true;
   }
 
   async #recover(connection: Connection, claim: Claim, isNew: boolean): Promise<Snapshot> {

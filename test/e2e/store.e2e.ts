@@ -54,13 +54,14 @@ describe('a write lock held from outside', () => {
   it('at a start is waited out', async () => {
     const server = await startServer();
     await server.stop();
+    let starting: Promise<unknown> = Promise.resolve();
     await withWriteLock(server.database, async () => {
-      const starting = server.start();
+      starting = server.start();
       await sleep(2500);
-      expect(server.origin).toBe('');
-      void starting;
+      expect(server.origin, server.output).toBe('');
     });
-    await until('it listens', () => Promise.resolve(server.origin !== ''));
+    await starting;
+    expect(server.origin, server.output).not.toBe('');
     expect((await server.call('GET', '/readyz')).status).toBe(200);
   });
 

@@ -1,5 +1,5 @@
 /** The libSQL store on a database that is locked, or whose disk is full or read-only. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -24,6 +24,7 @@ import {
   entry,
   folder,
   libsqlAt,
+  lockHolder,
   opened,
   pool,
   slotIds,
@@ -192,25 +193,29 @@ describe('while another connection holds the write lock', () => {
     });
   });
 
+  test('a start that waited for it keeps its log when another process closes', async () => {
+    const original = join(folder(), 'a.db');
+    await opened(original);
+    // A file that no connection of this process was ever on.
+    const path = crashCopy(original);
+    const holder = await lockHolder(path);
+    const store = libsqlAt(path);
+    await expect(store.open()).rejects.toMatchObject({ kind: 'busy' });
+    await expect(store.open()).rejects.toMatchObject({ kind: 'busy' });
+    await holder.end();
+    await store.open();
+    const { ino } = statSync(`${path}-wal`);
+    await (await lockHolder(path)).end();
+    expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.ino).toBe(ino);
+    await store.close();
+  });
+
   test('another process is no different', async () => {
     const path = join(folder(), 'a.db');
     const store = await opened(path);
-    const script = `
-      import { createClient } from '@libsql/client';
-      const client = createClient({ url: 'file:' + process.argv[1] });
-      const holder = await client.transaction('write');
-      process.stdin.once('data', async () => {
-        await holder.execute("INSERT INTO value VALUES ('outside', '1')");
-        await holder.commit();
-        process.exit(0);
-      });
-      console.log('locked');`;
-    const child = spawn('node', ['--input-type=module', '-e', script, path]);
-    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const holder = await lockHolder(path);
     await expect(store.commit(begin('s1'))).rejects.toMatchObject({ kind: 'busy' });
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.stdin.write('end\n');
-    expect(await ended).toBe(0);
+    await holder.end();
     await store.commit(begin('s1'));
     expect(await store.readValue('outside')).toBe('1');
     await store.close();

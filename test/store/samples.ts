@@ -2,10 +2,12 @@
  * Rows for the tests of stores, and stores in folders of their own. The clock of these tests
  * stands at {@link T0}.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import type { LogEntry } from '../../src/store/entry.ts';
 import { type LibsqlOptions, LibsqlStore } from '../../src/store/libsql.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
@@ -135,4 +137,28 @@ export function crashCopy(path: string): string {
   copyFileSync(path, copy);
   copyFileSync(`${path}-wal`, `${copy}-wal`);
   return copy;
+}
+
+const HOLDER = `
+  import Database from 'libsql';
+  const database = new Database(process.argv[1]);
+  database.exec('BEGIN IMMEDIATE');
+  process.stdin.once('data', () => {
+    database.exec("INSERT OR REPLACE INTO value VALUES ('outside', '1'); COMMIT");
+    database.close();
+    process.exit(0);
+  });
+  console.log('locked');`;
+
+/** Another process that holds the write lock, and writes the value `outside` when it is ended. */
+export async function lockHolder(path: string): Promise<{ end(): Promise<void> }> {
+  const child = spawn('node', ['--input-type=module', '-e', HOLDER, path]);
+  const ended = new Promise((done) => child.once('exit', done));
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  return {
+    async end() {
+      child.stdin.write('end\n');
+      expect(await ended).toBe(0);
+    },
+  };
 }
