@@ -58,6 +58,7 @@ export class Caller<Peer> {
 
   constructor(line: Line, peer: Peer, answering: Answering<Peer>) {
     this.#connection = new Connection(line);
+    this.#connection.heard = this.#heard;
     this.#requests = new Requests(this.#connection);
     this.#peer = peer;
     this.#answering = answering;
@@ -76,7 +77,7 @@ export class Caller<Peer> {
   finish(): void {
     this.answerOnce();
     const isAsked = this.#waiting === 'answer' || this.#waiting === 'sent';
-    if (!isAsked && this.#connection.ahead.length === 0) this.close();
+    if (!isAsked && this.#connection.aheadBytes === 0) this.close();
   }
 
   close(): void {
@@ -91,11 +92,11 @@ export class Caller<Peer> {
       for (;;) {
         let next = this.#requests.next();
         while (next === null) {
-          if (this.#waiting === 'idle' && connection.ahead.length > 0) this.#wait('head');
+          if (this.#waiting === 'idle' && connection.aheadBytes > 0) this.#wait('head');
           const others = turns.forOthers();
           // A read that was under way may end meanwhile.
           if (others !== null) await others;
-          else if (!await connection.fill()) return this.close();
+          else if (!await connection.more()) return this.close();
           next = this.#requests.next();
         }
         if (!(next instanceof Incoming)) return await this.#refuse(next);
@@ -116,7 +117,7 @@ export class Caller<Peer> {
         if (!isKept) return void this.#linger();
         if (next.body?.isRead === false) await this.#readRest(next.body);
         if (this.#isLast) return this.close();
-        this.#wait(connection.ahead.length > 0 ? 'head' : 'idle');
+        this.#wait(connection.aheadBytes > 0 ? 'head' : 'idle');
       }
     } catch {
       // The connection broke, or was closed: whoever was concerned has been told.
@@ -157,23 +158,23 @@ export class Caller<Peer> {
   }
 
   #readOn(request: Incoming): void {
-    const connection = this.#connection;
     const isElsewhere = request.body?.isBeingRead === true;
-    const isFull = connection.ahead.length >= AHEAD_BYTES_MAX;
+    const isFull = this.#connection.aheadBytes >= AHEAD_BYTES_MAX;
     if (this.#request !== request || isElsewhere || isFull) {
       if (this.#watched === request) this.#watched = null;
       return;
     }
     const others = turns.forOthers();
-    if (others !== null) {
-      void others.then(() => this.#readOn(request));
-      return;
-    }
-    connection.fill().then((isThere) => {
-      if (isThere) this.#readOn(request);
-      else this.#goneAway(request);
-    }, () => this.#goneAway(request));
+    if (others === null) void this.#connection.more();
+    else void others.then(() => this.#readOn(request));
   }
+
+  /** A read has ended, while nobody waits for it perhaps. */
+  readonly #heard = (isThere: boolean): void => {
+    const request = this.#watched;
+    if (request !== null && isThere) this.#readOn(request);
+    else if (request !== null) this.#goneAway(request);
+  };
 
   #goneAway(request: Incoming): void {
     if (this.#request !== request) return;
@@ -288,7 +289,7 @@ export class Caller<Peer> {
     const connection = this.#connection;
     await connection.line.closeWrite().catch(() => this.close());
     const timer = setTimeout(() => this.close(), LINGER_MS);
-    do connection.take(connection.ahead.length); while (await connection.fill().catch(() => false));
+    do connection.take(connection.aheadBytes); while (await connection.more());
     clearTimeout(timer);
     this.close();
   }

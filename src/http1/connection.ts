@@ -3,6 +3,7 @@
  * nothing is wanted, so that a hang-up of the other side is noticed at once; the same read then
  * brings what comes next. One read and one write at a time.
  */
+import { latin1 } from './head.ts';
 import type { Line } from './line.ts';
 import { turns } from './turns.ts';
 
@@ -21,6 +22,10 @@ export class Connection {
   #start = 0;
   #end = 0;
   #reading: Promise<boolean> | null = null;
+  /** Why it broke. */
+  #failure: { readonly error: unknown } | null = null;
+  /** Told at the end of each read whether more is to come. */
+  heard: ((isThere: boolean) => void) | null = null;
   #isOpen = true;
   #isStreaming = false;
   #ascii: Uint8Array | null = null;
@@ -38,6 +43,15 @@ export class Connection {
     return this.#bytes.subarray(this.#start, this.#end);
   }
 
+  get aheadBytes(): number {
+    return this.#end - this.#start;
+  }
+
+  /** The first of the bytes ahead as a text, at most so many. */
+  textAhead(bytesMax: number): string {
+    return latin1(this.#bytes.subarray(this.#start, Math.min(this.#end, this.#start + bytesMax)));
+  }
+
   take(count: number): void {
     this.#start += count;
     if (this.#start < this.#end || this.#reading !== null) return;
@@ -46,12 +60,17 @@ export class Connection {
     if (this.#bytes.length > KEPT_BYTES) this.#bytes = new Uint8Array(SMALL_BYTES);
   }
 
-  /** Reads more; false at the end. Rejects where the connection broke. */
-  fill(): Promise<boolean> {
+  /** Reads more; false at the end, or where the connection broke. Never rejects. */
+  more(): Promise<boolean> {
     if (this.#reading !== null) return this.#reading;
     this.#makeRoom();
-    const room = this.#bytes.subarray(this.#end);
+    const room = this.#end === 0 ? this.#bytes : this.#bytes.subarray(this.#end);
     return this.#reading = this.line.read(room).then(this.#arrived, this.#broke);
+  }
+
+  /** The same, but rejects where the connection broke. */
+  fill(): Promise<boolean> {
+    return this.more().then(this.#whole);
   }
 
   /** Reads a piece of a body that the caller may keep; null at the end. */
@@ -94,8 +113,8 @@ export class Connection {
   async #largePiece(bytesMax: number): Promise<Uint8Array | null> {
     const bytes = new Uint8Array(Math.min(LARGE_BYTES, bytesMax));
     const read = this.line.read(bytes);
-    this.#reading = read.then((count) => count !== null).finally(() => this.#reading = null);
-    this.#reading.catch(() => {});
+    this.#reading = read.then((count) => count !== null, () => false)
+      .finally(() => this.#reading = null);
     const count = await read;
     turns.noteRead();
     if (count === null) return null;
@@ -107,12 +126,20 @@ export class Connection {
     this.#reading = null;
     turns.noteRead();
     if (count !== null) this.#end += count;
+    this.heard?.(count !== null);
     return count !== null;
   };
 
-  readonly #broke = (error: unknown): never => {
+  readonly #broke = (error: unknown): false => {
     this.#reading = null;
-    throw error;
+    this.#failure = { error };
+    this.heard?.(false);
+    return false;
+  };
+
+  readonly #whole = (isThere: boolean): boolean => {
+    if (!isThere && this.#failure !== null) throw this.#failure.error;
+    return isThere;
   };
 
   #makeRoom(): void {

@@ -29,9 +29,18 @@ export type BodyFraming =
   | { readonly kind: 'length'; readonly bytes: number }
   | { readonly kind: 'chunked' };
 
-export interface IncomingParts extends Opened {
-  readonly headBytes: number;
+/** What the headers of a request, and its version, say of the connection and the body. */
+export interface Says {
   readonly framing: BodyFraming;
+  /** Whether the caller waits for `100 Continue` before it sends the body. */
+  readonly isAwaited: boolean;
+  /** Whether the caller wants the connection to be kept after the answer. */
+  readonly isKeepAlive: boolean;
+}
+
+export interface IncomingParts {
+  readonly headBytes: number;
+  readonly says: Says;
   readonly body: IncomingBody | null;
 }
 
@@ -43,27 +52,23 @@ export class Incoming {
   readonly headers: HeaderLines;
   readonly headBytes: number;
   readonly framing: BodyFraming;
+  readonly isKeepAlive: boolean;
   /** null where there is none, or an empty one. */
   readonly body: IncomingBody | null;
   #isGone = false;
   #leaving: (() => void)[] | null = null;
   #gone: AbortController | null = null;
 
-  constructor(parts: IncomingParts) {
-    this.method = parts.method;
-    this.target = parts.target;
-    this.authority = parts.authority;
-    this.minor = parts.minor;
-    this.headers = parts.headers;
-    this.headBytes = parts.headBytes;
-    this.framing = parts.framing;
-    this.body = parts.body;
-  }
-
-  /** Whether the caller wants the connection to be kept after the answer. */
-  get isKeepAlive(): boolean {
-    const words = listOf(this.headers, 'connection');
-    return this.minor === 1 ? !words.includes('close') : words.includes('keep-alive');
+  constructor(opened: Opened, { headBytes, says, body }: IncomingParts) {
+    this.method = opened.method;
+    this.target = opened.target;
+    this.authority = opened.authority;
+    this.minor = opened.minor;
+    this.headers = opened.headers;
+    this.headBytes = headBytes;
+    this.framing = says.framing;
+    this.isKeepAlive = says.isKeepAlive;
+    this.body = body;
   }
 
   /** Whether so little of the body is left that it can be read for nothing. */
@@ -102,21 +107,36 @@ export class Incoming {
 
 /** Reads a request's head. @throws MalformedError */
 export function openHead({ first, headers }: HeadLines): Opened {
+  const opened = openLine(first, new HeaderLines(headers));
+  if (opened === null) throw new MalformedError('a bad request line');
+  const hasHost = opened.headers.get('host') !== null;
+  if (!hasHost && opened.minor === 1) throw new MalformedError('no Host');
+  return opened;
+}
+
+/** Puts a request line to its headers; null where it is none. */
+export function openLine(first: string, headers: HeaderLines): Opened | null {
   const line = REQUEST_LINE.exec(first);
-  if (line === null) throw new MalformedError('a bad request line');
-  const [, method = '', written = '', minor] = line;
-  const lines = new HeaderLines(headers);
-  const host = lines.get('host');
-  if (host === null && minor === '1') throw new MalformedError('no Host');
-  if (written.startsWith('/')) {
-    const authority = host ?? '';
-    return { method, target: written, authority, minor: Number(minor), headers: lines };
-  }
+  if (line === null) return null;
+  const [, method = '', written = '', digit] = line;
+  const minor = Number(digit);
+  const host = headers.get('host') ?? '';
+  if (written.startsWith('/')) return { method, target: written, authority: host, minor, headers };
   const absolute = ABSOLUTE.exec(written);
-  const [, authority = host ?? '', rest = ''] = absolute ?? [];
+  const [, authority = host, rest = ''] = absolute ?? [];
   const path = rest.startsWith('/') ? rest : `/${rest}`;
-  const target = absolute === null ? written : path;
-  return { method, target, authority, minor: Number(minor), headers: lines };
+  return { method, target: absolute === null ? written : path, authority, minor, headers };
+}
+
+/** @throws MalformedError where the body could be read in two ways */
+export function saysOf(opened: Opened): Says {
+  const { headers, minor } = opened;
+  const words = listOf(headers, 'connection');
+  return {
+    framing: framingOf(opened),
+    isAwaited: minor === 1 && headers.get('expect')?.toLowerCase() === '100-continue',
+    isKeepAlive: minor === 1 ? !words.includes('close') : words.includes('keep-alive'),
+  };
 }
 
 const NONE: BodyFraming = { kind: 'none' };

@@ -59,12 +59,12 @@ export class IncomingBody implements BodySource {
 
   /** Whether the caller still waits to be told to send it. */
   get isAwaited(): boolean {
-    return this.#isAwaited && this.#connection.ahead.length === 0;
+    return this.#isAwaited && this.#connection.aheadBytes === 0;
   }
 
   /** All of it, where it has come with the head; else null, and nothing is taken. */
   whole(): Uint8Array | null {
-    if (this.#chunks !== null || this.#connection.ahead.length < this.#left) return null;
+    if (this.#chunks !== null || this.#connection.aheadBytes < this.#left) return null;
     const bytes = this.#connection.ahead.slice(0, this.#left);
     this.#connection.take(this.#left);
     this.#end();

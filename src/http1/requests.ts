@@ -3,15 +3,29 @@
  */
 import type { Connection } from './connection.ts';
 import { HeadEnd, linesOf, MalformedError } from './head.ts';
-import { framingOf, Incoming, openHead } from './incoming.ts';
+import type { HeaderLines } from './header_lines.ts';
+import type { Opened, Says } from './incoming.ts';
+import { Incoming, openHead, openLine, saysOf } from './incoming.ts';
 import { IncomingBody } from './incoming_body.ts';
 
 const CR = 13;
 const LF = 10;
 
+/** A head of no more is compared with the one before. */
+const ALIKE_BYTES_MAX = 1024;
+
+/** All of a head but its first line, and what it says. */
+interface Block {
+  readonly text: string;
+  readonly minor: number;
+  readonly headers: HeaderLines;
+  readonly says: Says;
+}
+
 export class Requests {
   readonly #connection: Connection;
-  #headEnd = new HeadEnd();
+  #headEnd: HeadEnd | null = null;
+  #last: Block | null = null;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -19,22 +33,46 @@ export class Requests {
 
   /** The next request, or why what came is none; null where its head has not come yet. */
   next(): Incoming | MalformedError | null {
-    const connection = this.#connection;
-    if (connection.ahead.length === 0) return null;
+    if (this.#connection.aheadBytes === 0) return null;
     try {
-      this.#skipBlankLines();
-      // Half a blank line, it may be.
-      if (connection.ahead.length === 1 && connection.ahead[0] === CR) return null;
-      // TLS on a plain port, say: it would not come to a line's end for long.
-      if (!mayBegin(connection.ahead[0])) throw new MalformedError('no HTTP');
-      const end = this.#headEnd.find(connection.ahead);
-      if (end < 0) return null;
-      this.#headEnd = new HeadEnd();
-      return this.#open(end);
+      return this.#nextAlike() ?? this.#nextOther();
     } catch (error) {
       if (error instanceof MalformedError) return error;
       throw error;
     }
+  }
+
+  /** The next one where its headers are, byte for byte, those of the last: they mostly are. */
+  #nextAlike(): Incoming | null {
+    const last = this.#last;
+    if (last === null) return null;
+    const text = this.#connection.textAhead(ALIKE_BYTES_MAX);
+    const lineEnd = text.indexOf('\r\n');
+    if (lineEnd < 0 || !text.startsWith(last.text, lineEnd)) return null;
+    const opened = openLine(text.slice(0, lineEnd), last.headers);
+    if (opened === null || opened.minor !== last.minor) return null;
+    return this.#open(opened, { end: lineEnd + last.text.length, says: last.says });
+  }
+
+  /** @throws MalformedError */
+  #nextOther(): Incoming | null {
+    const connection = this.#connection;
+    this.#skipBlankLines();
+    const { ahead } = connection;
+    // Half a blank line, it may be.
+    if (ahead.length === 1 && ahead[0] === CR) return null;
+    // TLS on a plain port, say: it would not come to a line's end for long.
+    if (!mayBegin(ahead[0])) throw new MalformedError('no HTTP');
+    this.#headEnd ??= new HeadEnd();
+    const end = this.#headEnd.find(ahead);
+    if (end < 0) return null;
+    const { first, headers: lines } = linesOf(ahead.subarray(0, end));
+    const opened = openHead({ first, headers: lines });
+    const says = saysOf(opened);
+    const { minor, headers } = opened;
+    const text = end > ALIKE_BYTES_MAX ? null : connection.textAhead(end).slice(first.length);
+    this.#last = text === null ? null : { text, minor, headers, says };
+    return this.#open(opened, { end, says });
   }
 
   /** Some callers send a line end behind a body (RFC 9112, 2.2). */
@@ -45,18 +83,15 @@ export class Requests {
     if (at > 0) this.#connection.take(at);
   }
 
-  /** @throws MalformedError */
-  #open(end: number): Incoming {
+  #open(opened: Opened, { end, says }: { end: number; says: Says }): Incoming {
     const connection = this.#connection;
-    const opened = openHead(linesOf(connection.ahead.subarray(0, end)));
-    const framing = framingOf(opened);
+    this.#headEnd = null;
     connection.take(end);
-    const isAwaited = opened.minor === 1 &&
-      opened.headers.get('expect')?.toLowerCase() === '100-continue';
+    const { framing, isAwaited } = says;
     const bytes = framing.kind === 'length' ? framing.bytes : null;
     const isEmpty = framing.kind === 'none' || bytes === 0;
     const body = isEmpty ? null : new IncomingBody(connection, { bytes, isAwaited });
-    return new Incoming({ ...opened, headBytes: end, framing, body });
+    return new Incoming(opened, { headBytes: end, says, body });
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { latin1Bytes, linesOf, MalformedError } from '../../src/http1/head.ts';
-import { framingOf, Incoming, openHead } from '../../src/http1/incoming.ts';
+import { Incoming, openHead, saysOf } from '../../src/http1/incoming.ts';
 
 const HOST = 'Host: h.test\r\n';
 
@@ -83,7 +83,7 @@ describe('the head of a request', () => {
 
 describe('the framing of a request', () => {
   const framed = (lines: string, minor = 1) =>
-    framingOf(opened(`POST / HTTP/1.${minor}`, HOST + lines));
+    saysOf(opened(`POST / HTTP/1.${minor}`, HOST + lines)).framing;
 
   it.each([
     ['', { kind: 'none' }],
@@ -143,7 +143,7 @@ describe('the framing of a request', () => {
 describe('a request whose caller leaves', () => {
   const request = () => {
     const head = opened('GET / HTTP/1.1');
-    return new Incoming({ ...head, headBytes: 30, framing: framingOf(head), body: null });
+    return new Incoming(head, { headBytes: 30, says: saysOf(head), body: null });
   };
 
   it('tells all who asked to be told, once, and nobody before', () => {

@@ -6,7 +6,7 @@ import type { Answer, Pieces } from '../../src/http1/answer.ts';
 import { chunkOf, LAST_CHUNK } from '../../src/http1/chunks.ts';
 import { Connection } from '../../src/http1/connection.ts';
 import { HeaderLines } from '../../src/http1/header_lines.ts';
-import { Incoming } from '../../src/http1/incoming.ts';
+import { Incoming, saysOf } from '../../src/http1/incoming.ts';
 import { IncomingBody } from '../../src/http1/incoming_body.ts';
 import type { Line } from '../../src/http1/line.ts';
 import { answerError, type Respond } from '../../src/http/app.ts';
@@ -34,14 +34,11 @@ export function incoming(ask: Ask): Incoming {
   const length = isChunked ? null : Number(headers.get('content-length') ?? 0);
   const isEmpty = bytes === undefined || length === 0;
   const connection = new Connection(lineOf(bytes, isChunked));
-  const request = new Incoming({
-    method,
-    target,
-    authority: host,
-    minor: 1,
-    headers: new HeaderLines([...headers]),
+  const lines = new HeaderLines([...headers]);
+  const opened = { method, target, authority: host, minor: 1, headers: lines };
+  const request = new Incoming(opened, {
     headBytes: [...headers].flat().join('').length + target.length,
-    framing: length === null ? { kind: 'chunked' } : { kind: 'length', bytes: length },
+    says: saysOf(opened),
     body: isEmpty ? null : new IncomingBody(connection, { bytes: length, isAwaited: false }),
   });
   if (signal?.aborted === true) request.leave();

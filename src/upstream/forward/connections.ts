@@ -44,7 +44,7 @@ export class Connections {
       if (connection === undefined) break;
       const idleMs = this.#options.nowMs() - connection.idleSinceMs;
       const isFresh = idleMs < Math.min(IDLE_MS_MAX, connection.idleMsMax);
-      if (isFresh && connection.isOpen && connection.ahead.length === 0) return connection;
+      if (isFresh && connection.isOpen && connection.aheadBytes === 0) return connection;
       connection.close();
     }
     const line = await this.#options.dial(origin);
@@ -68,7 +68,7 @@ export class Connections {
     const drop = () => {
       if (connection.idleSinceMs === since) this.#drop(connection);
     };
-    connection.fill().then(drop, drop);
+    void connection.more().then(drop);
   }
 
   /** Closes those that have been idle for long; called now and then. */

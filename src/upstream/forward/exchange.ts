@@ -102,7 +102,7 @@ export class Exchange implements Watched {
   get isWhole(): boolean {
     const { kind } = this.#framing;
     if (kind === 'none') return true;
-    return kind === 'length' && (this.#connection?.ahead.length ?? 0) >= this.#left;
+    return kind === 'length' && (this.#connection?.aheadBytes ?? 0) >= this.#left;
   }
 
   /** Bytes of the body, where its head tells them. */
@@ -240,7 +240,7 @@ export class Exchange implements Watched {
   #end(connection: UpstreamConnection): void {
     if (this.#isOver) return;
     const isSent = this.#upload?.isSent ?? true;
-    const isKeeping = isSent && connection.ahead.length === 0 && this.#head !== null &&
+    const isKeeping = isSent && connection.aheadBytes === 0 && this.#head !== null &&
       isKept(this.#head, this.#framing);
     if (!isKeeping) return this.#stop();
     this.#isOver = true;

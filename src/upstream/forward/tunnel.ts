@@ -85,7 +85,7 @@ export class Tunnel implements Watched {
   /** A side that breaks off while the other takes nothing is noticed by reading alone. */
   async #readAhead(from: Connection, isWritten: () => boolean): Promise<void> {
     try {
-      while (!isWritten() && from.ahead.length < AHEAD_BYTES_MAX && await from.fill());
+      while (!isWritten() && from.aheadBytes < AHEAD_BYTES_MAX && await from.fill());
     } catch {
       this.end();
     }
