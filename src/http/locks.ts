@@ -11,6 +11,7 @@ import type { Entry } from '../scheduler/directory.ts';
 import { BAD_REPEAT_KEY, isRepeatKey, Repeats } from '../scheduler/repeats.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import { AcquireBody, complaintOf, POOL_NAME, ReleaseBody } from '../wire.ts';
+import type { Body } from './body.ts';
 import { Call } from './call.ts';
 import type { Caller, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
@@ -127,31 +128,37 @@ export class LockDoor {
     return jsonAnswer(`{"leaseDeadline":${leaseDeadline}}`);
   }
 
-  async #release(call: Call, slotId: string): Promise<Answer> {
-    const { scheduler } = this.#server;
+  #release(call: Call, slotId: string): Answer | Promise<Answer> {
     const checked = this.#callers.check(call);
-    const caller = checked instanceof Promise ? await checked : checked;
+    return checked instanceof Promise
+      ? checked.then((caller) => this.#readReport(call, caller, slotId))
+      : this.#readReport(call, checked, slotId);
+  }
+
+  #readReport(call: Call, caller: Caller, slotId: string): Answer | Promise<Answer> {
     if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
+    const body = call.json(CEILINGS.lockBodyBytes);
+    if (!(body instanceof Promise)) return this.#released(caller, slotId, body);
+    return body.then((late) =>
+      this.#callers.mayGoOn(call, caller)
+        ? this.#released(caller, slotId, late)
+        : faultAnswer('unauthorized')
+    );
+  }
+
+  #released(caller: Passed, slotId: string, body: Body | null): Answer {
     let report: ReleaseBody | null = null;
-    const reading = call.json(CEILINGS.lockBodyBytes);
-    if (reading !== null) {
-      const isLate = reading instanceof Promise;
-      const body = isLate ? await reading : reading;
-      if (isLate && !this.#callers.mayGoOn(call, caller)) return faultAnswer('unauthorized');
-      if (body.kind === 'too_large') return faultAnswer('payload_too_large');
-      if (body.kind === 'bad') return faultAnswer('invalid_request', { message: body.reason });
-      if (body.kind === 'json') {
-        const parsed = ReleaseBody.safeParse(body.value);
-        if (!parsed.success) {
-          return faultAnswer('invalid_request', complaintOf(parsed.error));
-        }
-        report = parsed.data;
-      }
+    if (body?.kind === 'too_large') return faultAnswer('payload_too_large');
+    if (body?.kind === 'bad') return faultAnswer('invalid_request', { message: body.reason });
+    if (body?.kind === 'json') {
+      const parsed = ReleaseBody.safeParse(body.value);
+      if (!parsed.success) return faultAnswer('invalid_request', complaintOf(parsed.error));
+      report = parsed.data;
     }
     const { hints } = caller.entry.spec.rate;
     const outcome = outcomeOf(report, { nowMs: epochMs(this.#server), hints });
-    const released = scheduler.release(caller.entry.pool, slotId, outcome);
-    return jsonAnswer(released ? '{"released":true}' : '{"released":false}');
+    const isReleased = this.#server.scheduler.release(caller.entry.pool, slotId, outcome);
+    return jsonAnswer(isReleased ? '{"released":true}' : '{"released":false}');
   }
 
   /** Refuses an acquire whose caller is known: with the pool's headers, and a row in the log. */
