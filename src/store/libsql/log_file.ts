@@ -36,12 +36,13 @@ export class LogFile {
 
   /**
    * Resolves when all that was written to the log before is on the disk.
+   * @param isCrowded whether others are likely to call meanwhile, so that a thread is worth it.
    * @throws what the file system throws; what was written before may then be lost in a crash.
    */
-  async sync(): Promise<void> {
+  async sync(isCrowded = false): Promise<void> {
     const { fd } = this.#use();
     const sinceMs = performance.now();
-    if (this.#averageMs < SLOW_MS) fdatasyncSync(fd);
+    if (this.#averageMs < SLOW_MS && !isCrowded) fdatasyncSync(fd);
     else await syncBeside(fd);
     this.#averageMs += LAST_SHARE * (performance.now() - sinceMs - this.#averageMs);
   }
