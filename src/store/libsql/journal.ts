@@ -10,8 +10,8 @@ import type { Connection } from './connection.ts';
 import { lostError } from './store_error.ts';
 import { Backlog, type Fold, foldStatements, type Marks, StoredLeases } from './fold.ts';
 
-/** A backlog of this weight is folded without being asked: half a millisecond of work. */
-const FOLD_WEIGHT = 1_000;
+/** A backlog of this weight is folded without being asked: some 2 ms of work. */
+const FOLD_WEIGHT = 3_000;
 /** Beyond this the store refuses commits until folding works again. */
 const BACKLOG_WEIGHT_MAX = 200_000;
 const REPLAY_ROWS = 500;
