@@ -8,6 +8,8 @@ import { Guard } from '../upstream/forward/guard.ts';
 import type { Address } from '../http1/line.ts';
 import type { Dial } from '../upstream/forward/dial.ts';
 import type { Means } from '../upstream/forward/exchange.ts';
+import type { Placed } from '../upstream/forward/roster.ts';
+import { Roster } from '../upstream/forward/roster.ts';
 import type { Target } from '../upstream/target.ts';
 import { targetOf } from '../upstream/target.ts';
 
@@ -18,8 +20,9 @@ export interface ForwardingOptions {
 }
 
 /** A proxied request that is under way. */
-export interface UnderWay {
+export interface UnderWay extends Placed {
   readonly pool: string;
+  readonly slotId: string;
   /** Since when no byte has moved. */
   readonly quietSinceMs: number;
   /** Ends it: its slot was taken back. */
@@ -30,8 +33,7 @@ export class Forwarding implements Means {
   readonly connections: Connections;
   readonly guard: Guard;
   readonly nowMs: () => number;
-  /** By slotId. */
-  readonly underWay = new Map<string, UnderWay>();
+  readonly underWay = new Roster<UnderWay>();
   readonly #targets = new Map<string, Target>();
 
   constructor(options: ForwardingOptions) {

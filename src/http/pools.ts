@@ -90,7 +90,7 @@ async function deletePool(context: Context, server: Server): Promise<Response> {
     return entry.spec.name;
   });
   // What is forwarded loses its slot as any lease does, so it ends.
-  for (const underWay of [...forwarding.underWay.values()]) {
+  for (const underWay of forwarding.underWay) {
     if (underWay.pool === name) underWay.end();
   }
   return context.body(null, 204);

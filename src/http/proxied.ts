@@ -45,6 +45,8 @@ const UNKNOWN: Outcome = { kind: 'unknown' };
 
 export class Proxied implements UnderWay {
   readonly pool: string;
+  readonly slotId: string;
+  place = -1;
   readonly exchange: Exchange;
   readonly #server: Server;
   readonly #parts: ProxiedParts;
@@ -61,13 +63,14 @@ export class Proxied implements UnderWay {
     this.#server = server;
     this.#parts = parts;
     this.pool = parts.entry.spec.name;
+    this.slotId = parts.granted.lease.slotId;
     const call: Call = { ...parts.call, wasCut: (cut) => this.#breakOff(cutError(cut)) };
     this.exchange = new Exchange(call, {
       connections: server.forwarding.connections,
       guard: server.forwarding.guard,
       nowMs: server.forwarding.nowMs,
     });
-    server.forwarding.underWay.set(parts.granted.lease.slotId, this);
+    server.forwarding.underWay.add(this);
     parts.request.whenGone(() => {
       if (this.#head === null) this.exchange.abort('gone');
     });
@@ -204,7 +207,7 @@ export class Proxied implements UnderWay {
     this.#isReleased = true;
     const { lease } = this.#parts.granted;
     const { scheduler, forwarding } = this.#server;
-    forwarding.underWay.delete(lease.slotId);
+    forwarding.underWay.remove(this);
     scheduler.release(this.#parts.entry.pool, lease.slotId, outcome);
     this.#log(told);
   }

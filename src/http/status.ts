@@ -52,7 +52,7 @@ function showStatus(context: Context, server: Server): Response {
 /** Proxied requests under way, and how many of them have not moved a byte for a while. */
 function proxiedStatus({ name }: Pool, { forwarding }: Server): Record<string, number> {
   const nowMs = forwarding.nowMs();
-  const quietMs = [...forwarding.underWay.values()].filter(({ pool }) => pool === name)
+  const quietMs = [...forwarding.underWay].filter(({ pool }) => pool === name)
     .map(({ quietSinceMs }) => nowMs - quietSinceMs);
   return {
     underWay: quietMs.length,
@@ -90,7 +90,9 @@ function takeBack(context: Context, server: Server): Response {
   if (lease === undefined) {
     throw new Fault('not_found', { message: 'No held slot of this pool has this ref.' });
   }
-  server.forwarding.underWay.get(lease.slotId)?.end();
+  for (const underWay of server.forwarding.underWay) {
+    if (underWay.slotId === lease.slotId) underWay.end();
+  }
   server.scheduler.release(pool, lease.slotId, { kind: 'unknown' });
   return context.body(null, 204);
 }

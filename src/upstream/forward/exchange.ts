@@ -61,6 +61,7 @@ export class Exchange implements Watched {
   #isOver = false;
   #tellCut: ((cut: Cut) => void) | null = null;
   #hasMoved = true;
+  place = -1;
   /** Since when no byte has moved, to within the guard's sweep. */
   quietSinceMs: number;
   bytesOut = 0;

@@ -2,9 +2,12 @@
  * The one timer over all exchanges: ten times a second each is looked at for having stalled, taken
  * too long, or lost its caller. A timer of its own for each would cost more than the exchange.
  */
+import type { Placed } from './roster.ts';
+import { Roster } from './roster.ts';
+
 const SWEEP_MS = 100;
 
-export interface Watched {
+export interface Watched extends Placed {
   /** Looks whether something is due. */
   look(nowMs: number): void;
 }
@@ -12,7 +15,7 @@ export interface Watched {
 export class Guard {
   readonly #nowMs: () => number;
   readonly #also: () => void;
-  readonly #watched = new Set<Watched>();
+  readonly #watched = new Roster<Watched>();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
   /** @param also is done at each sweep, too. */
@@ -27,7 +30,7 @@ export class Guard {
   }
 
   remove(watched: Watched): void {
-    this.#watched.delete(watched);
+    this.#watched.remove(watched);
   }
 
   close(): void {

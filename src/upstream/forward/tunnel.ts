@@ -22,6 +22,7 @@ export class Tunnel implements Watched {
   readonly #startedAtMs: number;
   #caller: Connection | null = null;
   #hasMoved = false;
+  place = -1;
   quietSinceMs: number;
   /** Bytes from the caller, and to it. */
   bytesIn = 0;
