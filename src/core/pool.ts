@@ -7,6 +7,7 @@ import type { Gauge } from './ask.ts';
 import { assert } from './assert.ts';
 import type { Governor, Opening } from './governor/governor.ts';
 import type { Lease } from './lease.ts';
+import { Leases } from './leases.ts';
 import { Pace } from './pace.ts';
 import { Queue } from './queue.ts';
 import type { PoolSettings } from './settings.ts';
@@ -31,7 +32,7 @@ export class Pool {
   dueAtMs = Infinity;
   place = -1;
 
-  readonly #leases = new Map<string, Lease>();
+  readonly #leases = new Leases();
   /** The leases of more than one slot, so that the sum need not look at all the others. */
   readonly #wide = new Set<Lease>();
 
@@ -41,7 +42,7 @@ export class Pool {
     this.governor = governor;
   }
 
-  get leases(): ReadonlyMap<string, Lease> {
+  get leases(): Omit<Leases, 'add' | 'remove'> {
     return this.#leases;
   }
 
@@ -62,12 +63,12 @@ export class Pool {
   move(lease: Lease, to: 'held' | 'ended'): void {
     if (to === 'held') {
       assert(!this.#leases.has(lease.slotId), 'a lease begins once');
-      this.#leases.set(lease.slotId, lease);
+      this.#leases.add(lease);
       lease.isLive = true;
       if (lease.slots > 1) this.#wide.add(lease);
     } else {
       assert(this.#leases.get(lease.slotId) === lease, 'a lease ends once');
-      this.#leases.delete(lease.slotId);
+      this.#leases.remove(lease);
       lease.isLive = false;
       this.#wide.delete(lease);
     }
