@@ -44,16 +44,16 @@ test('a fast disk is waited for in place', async () => {
   await store.close();
 });
 
-test('the disk is waited for beside the process where many wait for it', async () => {
+test('the disk is waited for beside the process where many calls share a commit', async () => {
   const store = await opened(join(folder(), 'a.db'));
   inPlace.mockImplementation(() => {});
-  const leases = Array.from({ length: 8 }, (_, n) => lease(`s${n}`));
-  await store.commit(batch({ leases: leases.slice(0, 7) }));
+  const entries = Array.from({ length: 8 }, (_, n) => entry(`${n}`));
+  await store.commit(batch({ entries: entries.slice(0, 7) }));
   expect([inPlace.mock.calls.length, beside.mock.calls.length]).toEqual([1, 0]);
   let reach = () => {};
   beside.mockImplementationOnce((_, done) => void (reach = () => done(null)));
   let isTold = false;
-  const told = store.commit(batch({ leases })).then(() => isTold = true);
+  const told = store.commit(batch({ entries })).then(() => isTold = true);
   await new Promise((done) => setTimeout(done, 20));
   expect([isTold, inPlace.mock.calls.length, beside.mock.calls.length]).toEqual([false, 1, 1]);
   reach();

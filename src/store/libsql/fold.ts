@@ -11,6 +11,8 @@ import { entriesText, leasesText, noncesText } from './batch_text.ts';
 /** Entries of a log segment at most. */
 export const SEGMENT_ENTRIES_MAX = 500;
 const SEGMENTS_A_STATEMENT = 100;
+/** What the entry of a proxied request costs beside one of a lock. */
+const PROXIED_WEIGHT = 3;
 
 /** Batches that were committed and not yet folded, as their net effect. */
 export class Backlog {
@@ -41,9 +43,10 @@ export class Backlog {
     for (const entry of batch.entries) {
       this.entries.push(entry);
       if (isLater(entry.id, this.#newestId)) this.#newestId = entry.id;
+      this.weight += entry.proxied === undefined ? 1 : PROXIED_WEIGHT;
     }
     if (batch.fence > this.fence) this.fence = batch.fence;
-    this.weight += 1 + batch.leases.length + batch.ended.length + batch.entries.length;
+    this.weight += 1 + batch.leases.length + batch.ended.length;
     for (const row of batch.nonces ?? []) {
       this.nonces.push(row);
       this.weight++;

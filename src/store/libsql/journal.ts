@@ -18,7 +18,7 @@ const REPLAY_ROWS = 500;
 /** What a commit appends to the log beside its text: the pages that it stands in. */
 const COMMIT_BYTES = 2 * 4096;
 
-/** Of so many callers at once some call again before the disk has answered. */
+/** Where so many calls share a commit, others come before the disk has answered. */
 const CROWD = 8;
 
 const COMMIT_SQL = 'INSERT INTO journal (body) SELECT ?1 WHERE (SELECT epoch FROM claim) = ?2';
@@ -47,7 +47,7 @@ export class Journal {
     if (this.#backlog.weight > BACKLOG_WEIGHT_MAX) await this.fold();
     const text = batchText(batch);
     const args = [text, this.#connection.epoch];
-    const isCrowded = batch.leases.length >= CROWD;
+    const isCrowded = batch.entries.length >= CROWD;
     const seq = await this.#connection.append(COMMIT_SQL, args, isCrowded);
     if (seq === null) throw lostError();
     this.appendedBytes += COMMIT_BYTES + text.length;
