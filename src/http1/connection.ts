@@ -113,19 +113,21 @@ export class Connection {
   async #largePiece(bytesMax: number): Promise<Uint8Array | null> {
     const bytes = new Uint8Array(Math.min(LARGE_BYTES, bytesMax));
     const read = this.line.read(bytes);
-    this.#reading = read.then((count) => count !== null, () => false)
-      .finally(() => this.#reading = null);
+    this.#reading = read.then(this.#passed, this.#broke);
     const count = await read;
-    turns.noteRead();
     if (count === null) return null;
     this.#isStreaming = count >= SMALL_BYTES;
     return bytes.subarray(0, count);
   }
 
   readonly #arrived = (count: number | null): boolean => {
+    if (count !== null) this.#end += count;
+    return this.#passed(count);
+  };
+
+  readonly #passed = (count: number | null): boolean => {
     this.#reading = null;
     turns.noteRead();
-    if (count !== null) this.#end += count;
     this.heard?.(count !== null);
     return count !== null;
   };

@@ -154,6 +154,24 @@ describe.each(HOWS)('a caller that leaves by %s', (how) => {
     expect([flow.cancels, line.closes]).toEqual([1, 1]);
   });
 
+  it('while pieces are sent to it ends them, where its large body was given up', async () => {
+    const flow = new Flow().gives('one');
+    const { line } = serve(async ({ body }) => {
+      for (let bytes = 0; bytes < 8192;) bytes += (await body?.read())?.length ?? 0;
+      body?.read().catch(() => {});
+      body?.giveUp();
+      return ok(flow);
+    });
+    line.gives('POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 99999\r\n\r\n', 'x'.repeat(16_384));
+    await settled();
+    line.gives('y'.repeat(9000));
+    await settled();
+    expect(flow.cancels).toBe(0);
+    line.ends(how);
+    await settled();
+    expect([flow.cancels, line.closes]).toEqual([1, 1]);
+  });
+
   it('while it does not read its pieces ends them', async () => {
     for (const bytesMax of [0, 10, 200]) {
       const flow = new Flow();
