@@ -15,6 +15,7 @@ import {
 import { Connection } from './libsql/connection.ts';
 import { storeError } from './libsql/store_error.ts';
 import { createFile, createFolder, inspectFile } from './libsql/file.ts';
+import { fileIdAt } from './libsql/file_id.ts';
 import { pathOfUrl, urlOfPath } from './libsql/file_url.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
 import * as desk from './libsql/desk.ts';
@@ -62,7 +63,8 @@ export class LibsqlStore implements Store {
   /** Null where the database is remote. */
   readonly #path: string | null;
   #opened: { connection: Connection; journal: Journal } | null = null;
-  #isInspected = false;
+  /** The file that was inspected, by its id. */
+  #inspected: string | null = null;
   /** The checkpoint under way, part of which runs beside other work. Never rejects. */
   #checkpointing: Promise<void> = Promise.resolve();
 
@@ -112,14 +114,14 @@ export class LibsqlStore implements Store {
   }
 
   /**
-   * Not again when a lock ended the first try: its connection may live on until the garbage
-   * collector finds it, and its locks, which the next one shares, must not be dropped.
+   * The same file not again when a lock ended the first try: its connection may live on until the
+   * garbage collector finds it, and its locks, which the next one shares, must not be dropped.
    */
   async #inspectOnce(path: string): Promise<void> {
-    if (this.#isInspected) return;
+    if (this.#inspected !== null && fileIdAt(path) === this.#inspected) return;
     await inspectFile(path);
     createFile(path);
-    this.#isInspected = true;
+    this.#inspected = fileIdAt(path);
   }
 
   async #recover(connection: Connection, claim: Claim, isNew: boolean): Promise<Snapshot> {
@@ -249,6 +251,7 @@ export class LibsqlStore implements Store {
     } finally {
       connection.close();
       this.#opened = null;
+      this.#inspected = null;
     }
   }
 

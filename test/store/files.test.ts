@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -12,7 +13,16 @@ import {
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
 import { describe, expect, test } from 'vitest';
-import { begin, crashCopy, folder, libsqlAt, opened, pool, slotIds } from './samples.ts';
+import {
+  begin,
+  crashCopy,
+  folder,
+  libsqlAt,
+  lockHolder,
+  opened,
+  pool,
+  slotIds,
+} from './samples.ts';
 
 /** All files of the database but the shared-memory index, which SQLite makes anew. */
 function bytesAt(path: string): Record<string, string> {
@@ -187,4 +197,17 @@ describe('files', () => {
     expect(await refusalOf(join(home, 'file', 'a.db'))).toBe('failed');
     expect(await refusalOf('%zz')).toBe('failed');
   });
+});
+
+test('a file that takes the place of one that was waited for is inspected, too', async () => {
+  const path = crashCopy(await killed());
+  const store = libsqlAt(path);
+  const holder = await lockHolder(path);
+  await expect(store.open()).rejects.toMatchObject({ kind: 'busy' });
+  renameSync(path, `${path}.old`);
+  writeFileSync(path, 'no database'.repeat(1000));
+  await expect(store.open()).rejects.toMatchObject({ kind: 'damaged' });
+  rmSync(path);
+  renameSync(`${path}.old`, path);
+  await holder.end();
 });
