@@ -44,7 +44,8 @@ export class LogFile {
     const sinceMs = performance.now();
     if (this.#averageMs < SLOW_MS && !isCrowded) fdatasyncSync(fd);
     else await syncBeside(fd);
-    this.#averageMs += LAST_SHARE * (performance.now() - sinceMs - this.#averageMs);
+    // Among many calls the loop is late to hear of it: that says nothing of the disk.
+    if (!isCrowded) this.#averageMs += LAST_SHARE * (performance.now() - sinceMs - this.#averageMs);
   }
 
   /** Forgets the file: a new connection may make a new one. */
