@@ -91,7 +91,9 @@ function takeBack(context: Context, server: Server): Response {
     throw new Fault('not_found', { message: 'No held slot of this pool has this ref.' });
   }
   for (const underWay of server.forwarding.underWay) {
-    if (underWay.slotId === lease.slotId) underWay.end();
+    if (underWay.slotId !== lease.slotId) continue;
+    underWay.end();
+    break;
   }
   server.scheduler.release(pool, lease.slotId, { kind: 'unknown' });
   return context.body(null, 204);

@@ -92,3 +92,36 @@ it('headers that come again byte for byte are not read again', async () => {
   expect(await headersOf(FIRST.replace('/first', '/second'))).toBe(first);
   expect(await headersOf(FIRST.replace('Key: k', 'Key: l'))).not.toBe(first);
 });
+
+it.each([
+  ['Transfer-Encoding: chunked', 'POST', 1, '3\r\nabc\r\n0\r\n\r\n'],
+  ['Content-Length: 3', 'POST', 1, 'abc'],
+  ['Connection: close', 'GET', 1, ''],
+  ['Expect: 100-continue\r\nContent-Length: 3', 'PUT', 1, 'abc'],
+  ['Connection: keep-alive', 'GET', 0, ''],
+])('%j says the same when it comes again', async (lines, method, minor, body) => {
+  const text = `${method} / HTTP/1.${minor}\r\nHost: h\r\n${lines}\r\n\r\n${body}`;
+  const other = text.replace(`HTTP/1.${minor}`, `HTTP/1.${1 - minor}`);
+  for (const [first, second] of [[text, text], [text, other], [other, text]]) {
+    const connection = new Connection(new MemoryLine().gives(`${first}${second}`).ends());
+    const requests = new Requests(connection);
+    const said: unknown[] = [];
+    await connection.fill();
+    for (let next = requests.next(); next !== null; next = requests.next()) {
+      if (!(next instanceof Incoming)) {
+        said.push(next.message);
+        break;
+      }
+      said.push([next.framing, next.isKeepAlive, next.minor, next.body?.left]);
+      while (next.body?.isRead === false) await next.body.read();
+    }
+    const alone = new Connection(new MemoryLine().gives(second as string).ends());
+    await alone.fill();
+    const once = new Requests(alone).next();
+    const wanted = once instanceof Incoming
+      ? [once.framing, once.isKeepAlive, once.minor, once.body?.left]
+      : once?.message;
+    if (said.length > 1) expect(said[1]).toEqual(wanted);
+    else expect(typeof said[0]).toBe('string');
+  }
+});

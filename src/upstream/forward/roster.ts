@@ -5,6 +5,8 @@
  * request, and each small collection took four times as long.
  */
 
+import { assert } from '../../core/assert.ts';
+
 /** `place` belongs to the roster: -1 while not in one. It may be in one at a time. */
 export interface Placed {
   place: number;
@@ -27,6 +29,7 @@ export class Roster<T extends Placed> implements Iterable<T> {
   remove(item: T): void {
     const { place } = item;
     if (place < 0) return;
+    assert(this.#items[place] === item, 'an item stands at its place');
     const last = this.#items.pop() as T;
     item.place = -1;
     if (last === item) return;
