@@ -23,10 +23,6 @@ export class Leases {
     return place === undefined ? undefined : this.#leases[place] as Lease;
   }
 
-  keys(): Iterator<string> & Iterable<string> {
-    return this.#places.keys();
-  }
-
   *values(): Generator<Lease> {
     for (const place of this.#places.values()) yield this.#leases[place] as Lease;
   }

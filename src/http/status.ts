@@ -90,11 +90,7 @@ function takeBack(context: Context, server: Server): Response {
   if (lease === undefined) {
     throw new Fault('not_found', { message: 'No held slot of this pool has this ref.' });
   }
-  for (const underWay of server.forwarding.underWay) {
-    if (underWay.slotId !== lease.slotId) continue;
-    underWay.end();
-    break;
-  }
+  [...server.forwarding.underWay].find(({ slotId }) => slotId === lease.slotId)?.end();
   server.scheduler.release(pool, lease.slotId, { kind: 'unknown' });
   return context.body(null, 204);
 }

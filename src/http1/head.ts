@@ -56,8 +56,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
 /** Takes a whole head apart, blank line included. @throws MalformedError */
-export function linesOf(bytes: Uint8Array): HeadLines {
-  const text = latin1(bytes);
+export function linesOf(text: string): HeadLines {
   if (CONTROL.test(text)) throw new MalformedError('a control character in a header');
   const lines = text.split('\r\n');
   if (lines.length - 3 > HEADERS_MAX) throw new HeadTooLargeError('too many headers');

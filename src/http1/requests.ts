@@ -3,7 +3,6 @@
  */
 import type { Connection } from './connection.ts';
 import { HeadEnd, linesOf, MalformedError } from './head.ts';
-import type { HeaderLines } from './header_lines.ts';
 import type { Opened, Says } from './incoming.ts';
 import { Incoming, openHead, openLine, saysOf } from './incoming.ts';
 import { IncomingBody } from './incoming_body.ts';
@@ -14,18 +13,17 @@ const LF = 10;
 /** A head of no more is compared with the one before. */
 const ALIKE_BYTES_MAX = 1024;
 
-/** All of a head but its first line, and what it says. */
-interface Block {
-  readonly text: string;
-  readonly minor: number;
-  readonly headers: HeaderLines;
+interface Last {
+  /** All of its head but the first line. */
+  readonly block: string;
+  readonly opened: Opened;
   readonly says: Says;
 }
 
 export class Requests {
   readonly #connection: Connection;
   #headEnd: HeadEnd | null = null;
-  #last: Block | null = null;
+  #last: Last | null = null;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -48,10 +46,10 @@ export class Requests {
     if (last === null) return null;
     const text = this.#connection.textAhead(ALIKE_BYTES_MAX);
     const lineEnd = text.indexOf('\r\n');
-    if (lineEnd < 0 || !text.startsWith(last.text, lineEnd)) return null;
-    const opened = openLine(text.slice(0, lineEnd), last.headers);
-    if (opened === null || opened.minor !== last.minor) return null;
-    return this.#open(opened, { end: lineEnd + last.text.length, says: last.says });
+    if (lineEnd < 0 || !text.startsWith(last.block, lineEnd)) return null;
+    const opened = openLine(text.slice(0, lineEnd), last.opened.headers);
+    if (opened === null || opened.minor !== last.opened.minor) return null;
+    return this.#open(opened, { end: lineEnd + last.block.length, says: last.says });
   }
 
   /** @throws MalformedError */
@@ -66,12 +64,12 @@ export class Requests {
     this.#headEnd ??= new HeadEnd();
     const end = this.#headEnd.find(ahead);
     if (end < 0) return null;
-    const { first, headers: lines } = linesOf(ahead.subarray(0, end));
-    const opened = openHead({ first, headers: lines });
+    const text = connection.textAhead(end);
+    const lines = linesOf(text);
+    const opened = openHead(lines);
     const says = saysOf(opened);
-    const { minor, headers } = opened;
-    const text = end > ALIKE_BYTES_MAX ? null : connection.textAhead(end).slice(first.length);
-    this.#last = text === null ? null : { text, minor, headers, says };
+    const block = text.slice(lines.first.length);
+    this.#last = end > ALIKE_BYTES_MAX ? null : { block, opened, says };
     return this.#open(opened, { end, says });
   }
 

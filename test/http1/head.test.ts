@@ -18,7 +18,7 @@ function headOf(text: string): HeadLines | null {
   const headEnd = new HeadEnd();
   for (let length = 1; length <= bytes.length; length++) {
     const end = headEnd.find(bytes.subarray(0, length));
-    if (end >= 0) return linesOf(bytes.subarray(0, end));
+    if (end >= 0) return linesOf(latin1(bytes.subarray(0, end)));
   }
   return null;
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
-import { latin1Bytes, linesOf, MalformedError } from '../../src/http1/head.ts';
+import { linesOf, MalformedError } from '../../src/http1/head.ts';
 import { Incoming, openHead, saysOf } from '../../src/http1/incoming.ts';
 
 const HOST = 'Host: h.test\r\n';
 
 function opened(first: string, lines = HOST) {
-  return openHead(linesOf(latin1Bytes(`${first}\r\n${lines}\r\n`)));
+  return openHead(linesOf(`${first}\r\n${lines}\r\n`));
 }
 
 describe('the head of a request', () => {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Connection } from '../../src/http1/connection.ts';
+import { latin1 } from '../../src/http1/head.ts';
 import { Incoming } from '../../src/http1/incoming.ts';
 import { Requests } from '../../src/http1/requests.ts';
 import { cut, MemoryLine } from '../support/lines.ts';
@@ -20,14 +21,17 @@ async function read(pieces: readonly string[], skip = 0): Promise<unknown[]> {
       if (!await connection.fill()) return found.slice(skip);
       continue;
     }
-    if (!(next instanceof Incoming)) return [...found, next].slice(skip).map(String);
+    if (!(next instanceof Incoming)) return [...found, String(next)].slice(skip);
     const { method, target, authority, minor, headBytes, framing, isKeepAlive } = next;
     const headers = [...next.headers];
     const isAwaited = next.body?.isAwaited;
     found.push({ method, target, authority, minor, headBytes, framing, isKeepAlive, headers });
     found.push(isAwaited, connection.aheadBytes);
-    // Its body is not of interest.
-    if (next.body !== null) return found.slice(skip);
+    try {
+      while (next.body?.isRead === false) found.push(latin1(await next.body.read() as Uint8Array));
+    } catch (error) {
+      return [...found, String(error)].slice(skip);
+    }
   }
 }
 
@@ -94,34 +98,25 @@ it('headers that come again byte for byte are not read again', async () => {
 });
 
 it.each([
-  ['Transfer-Encoding: chunked', 'POST', 1, '3\r\nabc\r\n0\r\n\r\n'],
-  ['Content-Length: 3', 'POST', 1, 'abc'],
-  ['Connection: close', 'GET', 1, ''],
-  ['Expect: 100-continue\r\nContent-Length: 3', 'PUT', 1, 'abc'],
-  ['Connection: keep-alive', 'GET', 0, ''],
-])('%j says the same when it comes again', async (lines, method, minor, body) => {
-  const text = `${method} / HTTP/1.${minor}\r\nHost: h\r\n${lines}\r\n\r\n${body}`;
-  const other = text.replace(`HTTP/1.${minor}`, `HTTP/1.${1 - minor}`);
-  for (const [first, second] of [[text, text], [text, other], [other, text]]) {
-    const connection = new Connection(new MemoryLine().gives(`${first}${second}`).ends());
-    const requests = new Requests(connection);
-    const said: unknown[] = [];
-    await connection.fill();
-    for (let next = requests.next(); next !== null; next = requests.next()) {
-      if (!(next instanceof Incoming)) {
-        said.push(next.message);
-        break;
-      }
-      said.push([next.framing, next.isKeepAlive, next.minor, next.body?.left]);
-      while (next.body?.isRead === false) await next.body.read();
+  ['POST', 'Transfer-Encoding: chunked', '3\r\nabc\r\n0\r\n\r\n'],
+  ['POST', 'Content-Length: 3', 'abc'],
+  ['GET', 'Connection: close', ''],
+  ['GET', 'Connection: keep-alive', ''],
+  ['PUT', 'Expect: 100-continue\r\nContent-Length: 3', 'abc'],
+])(
+  '%s with %j says the same when it comes again, in either version',
+  async (method, lines, body) => {
+    const [older, newer] = [0, 1].map((minor) =>
+      `${method} / HTTP/1.${minor}\r\nHost: h\r\n${lines}\r\n\r\n${body}`
+    ) as [string, string];
+    for (
+      const [first, second] of [[newer, newer], [newer, older], [older, older], [older, newer]]
+    ) {
+      // After what is malformed nothing more is read.
+      if (first === older && lines.startsWith('Transfer')) continue;
+      const skip = (await read([first as string])).length;
+      const alone = await read([second as string]);
+      expect(await read([first as string, second as string], skip)).toEqual(alone);
     }
-    const alone = new Connection(new MemoryLine().gives(second as string).ends());
-    await alone.fill();
-    const once = new Requests(alone).next();
-    const wanted = once instanceof Incoming
-      ? [once.framing, once.isKeepAlive, once.minor, once.body?.left]
-      : once?.message;
-    if (said.length > 1) expect(said[1]).toEqual(wanted);
-    else expect(typeof said[0]).toBe('string');
-  }
-});
+  },
+);

@@ -193,7 +193,7 @@ async function probe(world: World, name: string): Promise<void> {
   const { mode, limit: configured } = entry.spec.concurrency;
   const limit = mode === 'adaptive' ? entry.pool.governor.limit : configured;
   claim(held === limit, 'the probe finds every slot', { name, held, limit });
-  for (const slotId of entry.pool.leases.keys()) {
+  for (const { slotId } of entry.pool.leases.values()) {
     life.scheduler.release(entry.pool, slotId, { kind: 'unknown' });
     const record = oracle.ledger.get(slotId);
     if (record !== undefined) oracle.ledger.end(record, 'take back');

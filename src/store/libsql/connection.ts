@@ -110,13 +110,13 @@ export class Connection {
   /**
    * Writes one row, and returns its number once it is durable; null where the statement wrote none.
    * Every call has the same SQL.
-   * @param isCrowded see {@link LogFile.sync}
+   * @param isShared see {@link LogFile.sync}
    */
-  async append(sql: string, args: (string | number)[], isCrowded: boolean): Promise<number | null> {
+  async append(sql: string, args: (string | number)[], isShared: boolean): Promise<number | null> {
     const { changes, rowId } = await this.run(async (client) => {
       if (this.#path !== null) {
         const appended = this.#appenderOf(this.#path, sql).append(args);
-        await this.#syncLog(isCrowded);
+        await this.#syncLog(isShared);
         return appended;
       }
       const { rowsAffected, lastInsertRowid } = await client.execute({ sql, args });
@@ -202,9 +202,9 @@ export class Connection {
     this.#appender = this.#checkpointer = null;
   }
 
-  async #syncLog(isCrowded: boolean): Promise<void> {
+  async #syncLog(isShared: boolean): Promise<void> {
     try {
-      await this.#log?.sync(isCrowded);
+      await this.#log?.sync(isShared);
     } catch (error) {
       this.#isLogInDoubt = true;
       throw error;

@@ -19,7 +19,7 @@ const REPLAY_ROWS = 500;
 const COMMIT_BYTES = 2 * 4096;
 
 /** Where so many calls share a commit, others come before the disk has answered. */
-const CROWD = 8;
+const SHARED_BY = 8;
 
 const COMMIT_SQL = 'INSERT INTO journal (body) SELECT ?1 WHERE (SELECT epoch FROM claim) = ?2';
 
@@ -47,8 +47,8 @@ export class Journal {
     if (this.#backlog.weight > BACKLOG_WEIGHT_MAX) await this.fold();
     const text = batchText(batch);
     const args = [text, this.#connection.epoch];
-    const isCrowded = batch.entries.length >= CROWD;
-    const seq = await this.#connection.append(COMMIT_SQL, args, isCrowded);
+    const isShared = batch.entries.length >= SHARED_BY;
+    const seq = await this.#connection.append(COMMIT_SQL, args, isShared);
     if (seq === null) throw lostError();
     this.appendedBytes += COMMIT_BYTES + text.length;
     this.#backlog.add(batch, seq, this.#stored);

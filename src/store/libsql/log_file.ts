@@ -36,16 +36,16 @@ export class LogFile {
 
   /**
    * Resolves when all that was written to the log before is on the disk.
-   * @param isCrowded whether others are likely to call meanwhile, so that a thread is worth it.
+   * @param isShared whether many calls wait for it: more come meanwhile, which is worth a thread.
    * @throws what the file system throws; what was written before may then be lost in a crash.
    */
-  async sync(isCrowded = false): Promise<void> {
+  async sync(isShared: boolean): Promise<void> {
     const { fd } = this.#use();
     const sinceMs = performance.now();
-    if (this.#averageMs < SLOW_MS && !isCrowded) fdatasyncSync(fd);
+    if (this.#averageMs < SLOW_MS && !isShared) fdatasyncSync(fd);
     else await syncBeside(fd);
     // Among many calls the loop is late to hear of it: that says nothing of the disk.
-    if (!isCrowded) this.#averageMs += LAST_SHARE * (performance.now() - sinceMs - this.#averageMs);
+    if (!isShared) this.#averageMs += LAST_SHARE * (performance.now() - sinceMs - this.#averageMs);
   }
 
   /** Forgets the file: a new connection may make a new one. */

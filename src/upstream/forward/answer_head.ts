@@ -2,7 +2,7 @@
  * The head of an upstream's answer.
  */
 import type { HeaderLine } from '../../http1/head.ts';
-import { linesOf, MalformedError } from '../../http1/head.ts';
+import { latin1, linesOf, MalformedError } from '../../http1/head.ts';
 
 export interface AnswerHead {
   readonly status: number;
@@ -18,7 +18,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?
 
 /** Reads a whole head, blank line included. @throws MalformedError */
 export function readAnswerHead(bytes: Uint8Array): AnswerHead {
-  const { first, headers } = linesOf(bytes);
+  const { first, headers } = linesOf(latin1(bytes));
   const status = STATUS_LINE.exec(first);
   if (status === null) throw new MalformedError('a bad status line');
   const [, minor, code, reason = ''] = status;

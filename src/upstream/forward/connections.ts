@@ -65,10 +65,9 @@ export class Connections {
     if (idle.length > IDLE_PER_ORIGIN_MAX) idle.shift()?.close();
     const since = connection.idleSinceMs;
     // An answer that nobody asked for, or the end: either way it is of no more use.
-    const drop = () => {
+    void connection.more().then(() => {
       if (connection.idleSinceMs === since) this.#drop(connection);
-    };
-    void connection.more().then(drop);
+    });
   }
 
   /** Closes those that have been idle for long; called now and then. */

@@ -4,7 +4,6 @@
  * until the next full collection, with all that it holds. Under load that was nearly every proxied
  * request, and each small collection took four times as long.
  */
-
 import { assert } from '../../core/assert.ts';
 
 /** `place` belongs to the roster: -1 while not in one. It may be in one at a time. */
