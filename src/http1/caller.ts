@@ -11,6 +11,7 @@ import { Connection } from './connection.ts';
 import { HeadTooLargeError, latin1Bytes, type MalformedError } from './head.ts';
 import { Incoming } from './incoming.ts';
 import type { IncomingBody } from './incoming_body.ts';
+import { largeBuffers } from './large_buffers.ts';
 import type { Line } from './line.ts';
 import { Requests } from './requests.ts';
 import { turns } from './turns.ts';
@@ -195,18 +196,14 @@ export class Caller<Peer> {
     const isWhole = body === null || typeof body === 'string' || body instanceof Uint8Array;
     if (framing === 'none') {
       if (!isWhole) body.cancel();
-      return this.#sendHead(head);
+      this.#wait('sent');
+      return this.#connection.write(latin1Bytes(`${head}\r\n`));
     }
     if (isWhole) return this.#sendWhole(head, body ?? '');
     const length = framing === 'length' ? `content-length: ${body.bytes}\r\n` : '';
     this.#watch(request);
     const isGuarded = answer.isForwarded === true;
     return this.#sendPieces(body, { head: head + length, framing, isGuarded });
-  }
-
-  #sendHead(head: string): Promise<void> {
-    this.#wait('sent');
-    return this.#connection.write(latin1Bytes(`${head}\r\n`));
   }
 
   #sendWhole(head: string, body: string | Uint8Array): Promise<void> {
@@ -252,6 +249,7 @@ export class Caller<Peer> {
         coming = fetch();
         if (piece.length === 0) continue;
         await write(framing === 'chunked' ? chunkOf(piece) : piece);
+        largeBuffers.giveBack(piece);
       }
       if (framing === 'chunked') await write(LAST_CHUNK);
     } catch (error) {

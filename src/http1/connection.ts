@@ -4,14 +4,13 @@
  * brings what comes next. One read and one write at a time.
  */
 import { latin1 } from './head.ts';
+import { LARGE_BYTES, largeBuffers } from './large_buffers.ts';
 import type { Line } from './line.ts';
 import { turns } from './turns.ts';
 
 /** The buffer that heads and small bodies come in, and the largest that is kept when empty. */
 const SMALL_BYTES = 8 * 1024;
 const KEPT_BYTES = 16 * 1024;
-/** What is read at once of a body that fills the small one. */
-const LARGE_BYTES = 128 * 1024;
 /** Head and body of nearly every answer that is not forwarded. */
 const ASCII_BYTES = 1024;
 const encoder = new TextEncoder();
@@ -73,7 +72,7 @@ export class Connection {
     return this.more().then(this.#whole);
   }
 
-  /** Reads a piece of a body that the caller may keep; null at the end. */
+  /** Reads a piece of a body, the caller's to keep or to give back; null at the end. */
   async piece(bytesMax: number): Promise<Uint8Array | null> {
     if (this.#end === this.#start) {
       if (this.#isStreaming && this.#reading === null) return await this.#largePiece(bytesMax);
@@ -111,13 +110,18 @@ export class Connection {
 
   /** Reads past the buffer; whoever fills meanwhile waits for it, too. */
   async #largePiece(bytesMax: number): Promise<Uint8Array | null> {
-    const bytes = new Uint8Array(Math.min(LARGE_BYTES, bytesMax));
-    const read = this.line.read(bytes);
+    const bytes = largeBuffers.take();
+    const room = bytesMax < LARGE_BYTES ? bytes.subarray(0, bytesMax) : bytes;
+    const read = this.line.read(room);
     this.#reading = read.then(this.#passed, this.#broke);
     const count = await read;
     if (count === null) return null;
     this.#isStreaming = count >= SMALL_BYTES;
-    return bytes.subarray(0, count);
+    if (count > LARGE_BYTES / 2) return bytes.subarray(0, count);
+    // Whoever keeps pieces must not keep much more than their bytes.
+    const piece = bytes.slice(0, count);
+    largeBuffers.giveBack(bytes);
+    return piece;
   }
 
   readonly #arrived = (count: number | null): boolean => {

@@ -3,6 +3,7 @@
  * come, each only as fast as the other side takes them, until one side has said all.
  */
 import type { Connection } from '../../http1/connection.ts';
+import { largeBuffers } from '../../http1/large_buffers.ts';
 import type { Limits } from './exchange.ts';
 import type { Guard, Watched } from './guard.ts';
 
@@ -74,6 +75,7 @@ export class Tunnel implements Watched {
         let isWritten = false;
         void this.#readAhead(from, () => isWritten);
         await to.write(piece).finally(() => isWritten = true);
+        largeBuffers.giveBack(piece);
         count(piece.length);
         this.#hasMoved = true;
       }

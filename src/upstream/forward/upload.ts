@@ -7,6 +7,7 @@
 import { chunkOf, LAST_CHUNK } from '../../http1/chunks.ts';
 import type { Connection } from '../../http1/connection.ts';
 import type { BodySource } from '../../http1/incoming_body.ts';
+import { largeBuffers } from '../../http1/large_buffers.ts';
 
 const AHEAD_BYTES_MAX = 256 * 1024;
 
@@ -43,7 +44,7 @@ export class Upload {
       const piece = this.#ahead.shift();
       this.#aheadBytes -= piece?.length ?? 0;
       try {
-        if (piece !== undefined) await this.#write(connection, this.#framed(piece));
+        if (piece !== undefined) await this.#write(connection, piece);
         else if (this.#length === null) await connection.write(LAST_CHUNK);
       } catch {
         return this.stop();
@@ -64,13 +65,14 @@ export class Upload {
     return !this.#isRead && !this.#isStopped;
   }
 
-  async #write(connection: Connection, bytes: Uint8Array): Promise<void> {
+  async #write(connection: Connection, piece: Uint8Array): Promise<void> {
     let isWritten = false;
-    const written = connection.write(bytes).finally(() => isWritten = true);
+    const written = connection.write(this.#framed(piece)).finally(() => isWritten = true);
     while (!isWritten && this.#mayRead && this.#aheadBytes < AHEAD_BYTES_MAX) {
       await Promise.race([written, this.#readOn()]);
     }
     await written;
+    largeBuffers.giveBack(piece);
   }
 
   /** Never rejects. */

@@ -200,6 +200,25 @@ describe('large bodies', () => {
     expect(answer.body === body).toBe(true);
   });
 
+  it('that pass at once never mix', async () => {
+    const size = 3_000_000;
+    upstream.play = (socket, request) => {
+      const timer = setInterval(() => {
+        if (request.body.length < size) return;
+        clearInterval(timer);
+        socket.write(Buffer.from(plain(request.body), 'latin1'));
+      }, 5);
+    };
+    const letters = ['a', 'b', 'c', 'd'];
+    for (let round = 0; round < 3; round++) {
+      const answers = await Promise.all(letters.map((letter) => {
+        return server.call({ pool: 'echo', method: 'PUT', body: letter.repeat(size) });
+      }));
+      const isOwn = answers.map(({ body }, at) => body === letters[at]?.repeat(size));
+      expect(isOwn).toEqual([true, true, true, true]);
+    }
+  });
+
   it('whose answer begins before they end go on to their end', async () => {
     const size = 5_000_000;
     upstream.play = (socket, request) => {
