@@ -1,12 +1,11 @@
 /** The journal and its connection where an answer of the database is lost on the way. */
 import { join } from 'node:path';
-import type { InStatement, ResultSet } from '@libsql/client';
 import { createClient } from '@libsql/client';
 import { describe, expect, test } from 'vitest';
 import { readMarks } from '../../src/store/claim.ts';
-import { batchOf, batchText } from '../../src/store/libsql/batch_text.ts';
 import { Connection } from '../../src/store/libsql/connection.ts';
 import { Journal, readLeases } from '../../src/store/libsql/journal.ts';
+import type { Write } from '../../src/store/libsql/writer.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { batch, entry, folder, lease, libsqlAt, opened } from './samples.ts';
 
@@ -14,12 +13,11 @@ import { batch, entry, folder, lease, libsqlAt, opened } from './samples.ts';
 class LossyConnection extends Connection {
   loses: 'nothing' | 'requests' | 'answers' = 'nothing';
 
-  override async rearrange(statements: InStatement[]): Promise<ResultSet[]> {
+  override async rearrange(writes: readonly Write[]): Promise<void> {
     const lost = new StoreError('failed', 'The answer was lost.');
     if (this.loses === 'requests') throw lost;
-    const results = await super.rearrange(statements);
+    await super.rearrange(writes);
     if (this.loses === 'answers') throw lost;
-    return results;
   }
 }
 
@@ -101,14 +99,4 @@ describe('a connection', () => {
     expect(done).toEqual([3, 1, 2]);
     connection.close();
   });
-});
-
-test('a lease keeps the key under which its acquire may be repeated', () => {
-  const leases = [lease('s1', { repeatKey: 'r 1' }), lease('s2')];
-  expect(batchOf(batchText(batch({ leases }))).leases).toEqual(leases);
-});
-
-test('an entry keeps the tokens that its grant reserved', () => {
-  const entries = [entry('1', { tokens: 900 }), entry('2'), entry('3', { count: 5 })];
-  expect(batchOf(batchText(batch({ entries }))).entries).toEqual(entries);
 });

@@ -1,5 +1,5 @@
 /**
- * The way to a libSQL database: the client, and beside it an appender where it is a file. It runs
+ * The way to a libSQL database: the client, and beside it a writer where it is a file. It runs
  * one piece of work at a time, in order, turns every error into a StoreError, and after an error
  * makes sure that the next work meets a sound connection. It must never hand out a connection on
  * which a statement of the driver still stands open: later writes on it would be answered before
@@ -9,12 +9,12 @@
 import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client';
 import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql';
 import { StoreError } from '../store.ts';
-import { Appender } from './appender.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { fileIdAt } from './file_id.ts';
 import { urlOfPath } from './file_url.ts';
 import { LogFile } from './log_file.ts';
 import { isOfDisk, storeError } from './store_error.ts';
+import { type Write, Writer } from './writer.ts';
 
 /** The driver waits on the main thread, so it may hardly wait at all; callers try again. */
 const BUSY_WAIT_MS = 5;
@@ -31,9 +31,8 @@ const LOG_BYTES_KEPT = CHECKPOINT_PAGES * 4096;
 const PRAGMAS = `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
   PRAGMA journal_size_limit = ${LOG_BYTES_KEPT};`;
 
-/** For writes that this file syncs by itself, or that need not reach the disk by themselves. */
-const UNSYNCED = 'PRAGMA synchronous = NORMAL';
-const SYNCED = 'PRAGMA synchronous = FULL';
+/** The writer's writes are synced by this file, or need not reach the disk by themselves. */
+const UNSYNCED = 'PRAGMA synchronous = NORMAL;';
 
 export interface ConnectionOptions {
   /** A URL that the client takes. */
@@ -52,8 +51,10 @@ export class Connection {
   readonly #path: string | null;
   readonly #log: LogFile | null;
   /** Both are made by their first use, and anew after the connection is. */
-  #appender: Appender | null = null;
+  #writer: Writer | null = null;
   #checkpointer: Checkpointer | null = null;
+  /** Whether the writer has appended anything: until then its log may have been removed. */
+  #hasAppended = false;
   /** The file in use, known from the first use on. */
   #file: string | null = null;
   /** Whether what the log holds may not be on the disk although it was to be. */
@@ -103,23 +104,24 @@ export class Connection {
    * The same for what only moves within the database: it reaches the disk with a later write, and
    * where it is lost all is as it was before.
    */
-  rearrange(statements: InStatement[]): Promise<ResultSet[]> {
-    return this.run((client) => this.#rearrange(client, statements));
+  rearrange(writes: readonly Write[]): Promise<void> {
+    return this.run((client) => this.#rearrange(client, writes));
   }
 
   /**
    * Writes one row, and returns its number once it is durable; null where the statement wrote none.
-   * Every call has the same SQL.
    * @param isShared see {@link LogFile.sync}
    */
-  async append(sql: string, args: (string | number)[], isShared: boolean): Promise<number | null> {
+  async append(write: Write, isShared: boolean): Promise<number | null> {
     const { changes, rowId } = await this.run(async (client) => {
       if (this.#path !== null) {
-        const appended = this.#appenderOf(this.#path, sql).append(args);
+        if (!this.#hasAppended) this.checkFile();
+        const written = this.#writerOf(this.#path).write(write);
+        this.#hasAppended = true;
         await this.#syncLog(isShared);
-        return appended;
+        return written;
       }
-      const { rowsAffected, lastInsertRowid } = await client.execute({ sql, args });
+      const { rowsAffected, lastInsertRowid } = await client.execute(write);
       return { changes: rowsAffected, rowId: Number(lastInsertRowid) };
     });
     return changes === 1 ? rowId : null;
@@ -143,7 +145,7 @@ export class Connection {
       const { rows } = await client.execute('PRAGMA wal_checkpoint(RESTART)');
       if (rows[0]?.busy !== 0) return false;
       // The mark's own transaction is not in the main file, and has been counted by then.
-      await this.#rearrange(client, ['UPDATE claim SET base = writes - 1']);
+      await this.#rearrange(client, [{ sql: 'UPDATE claim SET base = writes - 1', args: [] }]);
       return true;
     });
   }
@@ -166,25 +168,19 @@ export class Connection {
     this.#client.close();
   }
 
-  async #rearrange(client: Client, statements: InStatement[]): Promise<ResultSet[]> {
-    const batch = [guard(this.epoch), ...statements];
-    if (this.#path === null) return await client.batch(batch, 'write');
-    await client.execute(UNSYNCED);
-    try {
-      return await client.batch(batch, 'write');
-    } finally {
-      await client.execute(SYNCED);
-    }
+  async #rearrange(client: Client, writes: readonly Write[]): Promise<void> {
+    const all = [guard(this.epoch), ...writes];
+    if (this.#path === null) await client.batch(all, 'write');
+    else this.#writerOf(this.#path).writeAll(all);
   }
 
-  #appenderOf(path: string, sql: string): Appender {
-    if (this.#appender === null) {
+  #writerOf(path: string): Writer {
+    if (this.#writer === null) {
       this.checkFile();
-      const pragmas = `${PRAGMAS} ${UNSYNCED};`;
-      const file = existing(path);
-      this.#appender = new Appender({ path: file, pragmas, sql, busyWaitMs: BUSY_WAIT_MS });
+      const pragmas = `${PRAGMAS} ${UNSYNCED}`;
+      this.#writer = new Writer({ path: existing(path), pragmas, busyWaitMs: BUSY_WAIT_MS });
     }
-    return this.#appender;
+    return this.#writer;
   }
 
   #checkpointerOf(path: string): Checkpointer {
@@ -196,10 +192,11 @@ export class Connection {
   }
 
   #closeHelpers(): void {
-    this.#appender?.close();
+    this.#writer?.close();
     this.#checkpointer?.close();
     this.#log?.close();
-    this.#appender = this.#checkpointer = null;
+    this.#writer = this.#checkpointer = null;
+    this.#hasAppended = false;
   }
 
   async #syncLog(isShared: boolean): Promise<void> {
@@ -233,8 +230,8 @@ export class Connection {
   }
 
   /**
-   * Proves the client with a small write of its own; an appender is made anew after a lock, and
-   * resets its statement by itself. `executeMultiple` ends its statements even when they fail, so
+   * Proves the client with a small write of its own; a writer is made anew after a lock, and
+   * resets its statements by itself. `executeMultiple` ends its statements even when they fail, so
    * this may be tried while a lock lasts and leaves nothing open.
    */
   async #recover(): Promise<void> {
@@ -292,7 +289,7 @@ function beatSql(epoch: number): string {
 }
 
 /** Fails the transaction that it heads, by the check of `claim.epoch`, when the claim is lost. */
-function guard(epoch: number): InStatement {
+function guard(epoch: number): Write {
   return {
     sql: `UPDATE claim SET writes = writes + 1, epoch = CASE epoch WHEN ?1 THEN ?1 ELSE -1 END`,
     args: [epoch],

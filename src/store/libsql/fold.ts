@@ -3,28 +3,36 @@
  * where it stays. It is pure; the journal runs it. It must say the same for batches from memory as
  * for the same batches read back from the database.
  */
-import type { InStatement } from '@libsql/client';
-import type { LogEntry } from '../entry.ts';
 import type { Batch, LeaseRow, NonceRow } from '../store.ts';
-import { entriesText, leasesText, noncesText } from './batch_text.ts';
+import { leasesText, noncesText } from './batch_text.ts';
+import { type EntryRun, isLater, RUN_ENTRIES_MAX, runsText } from './entries_text.ts';
+import type { Write } from './writer.ts';
 
-/** Entries of a log segment at most. */
-export const SEGMENT_ENTRIES_MAX = 500;
-const SEGMENTS_A_STATEMENT = 100;
-/** What the entry of a proxied request costs beside one of a lock. */
-const PROXIED_WEIGHT = 3;
+const SEGMENT_SQL = `INSERT INTO log_segment
+  (pool, last, first, count, at_first, at_last, outcomes, entries)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+/** Text of an entry that costs a fold as much as a lease does. */
+const WEIGHED_CHARACTERS = 60;
+
+/** A batch as it is kept until its fold. */
+export interface Committed {
+  readonly batch: Omit<Batch, 'entries'>;
+  readonly runs: readonly EntryRun[];
+}
 
 /** Batches that were committed and not yet folded, as their net effect. */
 export class Backlog {
   readonly began = new Map<string, LeaseRow>();
   /** Leases that ended and are in the lease table, with their numbers there. */
   readonly gone = new Map<string, number>();
-  readonly entries: LogEntry[] = [];
+  readonly runs: EntryRun[] = [];
   readonly nonces: NonceRow[] = [];
   /** How much was added; what a fold costs at most. */
   weight = 0;
   fence = 0;
   lastSeq = 0;
+  /** Entries of all runs. */
+  entries = 0;
   #newestId = '0';
 
   /** The highest number that the entries' ids were made of. */
@@ -32,18 +40,22 @@ export class Backlog {
     return parseInt(this.#newestId, 36) || 0;
   }
 
-  /** @param stored the leases in the lease table. */
-  add(batch: Batch, seq: number, stored: StoredLeases): void {
+  /**
+   * @param batch with its entries as runs.
+   * @param stored the leases in the lease table.
+   */
+  add({ batch, runs }: Committed, seq: number, stored: StoredLeases): void {
     for (const lease of batch.leases) this.began.set(lease.slotId, lease);
     for (const slotId of batch.ended) {
       this.began.delete(slotId);
       const id = stored.idOf(slotId);
       if (id !== undefined) this.gone.set(slotId, id);
     }
-    for (const entry of batch.entries) {
-      this.entries.push(entry);
-      if (isLater(entry.id, this.#newestId)) this.#newestId = entry.id;
-      this.weight += entry.proxied === undefined ? 1 : PROXIED_WEIGHT;
+    for (const run of runs) {
+      this.runs.push(run);
+      this.entries += run.count;
+      if (isLater(run.newestId, this.#newestId)) this.#newestId = run.newestId;
+      this.weight += run.text.length / WEIGHED_CHARACTERS;
     }
     if (batch.fence > this.fence) this.fence = batch.fence;
     this.weight += 1 + batch.leases.length + batch.ended.length;
@@ -53,11 +65,6 @@ export class Backlog {
     }
     this.lastSeq = seq;
   }
-}
-
-/** Whether one number in base 36 is greater than another; cheaper than to parse both. */
-function isLater(id: string, than: string): boolean {
-  return id.length === than.length ? id > than : id.length > than.length;
 }
 
 /** Which leases are in the lease table, or will be by the fold that was begun last. */
@@ -106,14 +113,14 @@ export interface Fold {
 }
 
 /** The statements that move the marks on by one fold and the backlog's entries. */
-export function foldStatements({ backlog, deleted, firstId, marks }: Fold): InStatement[] {
-  const { began, entries, nonces, fence, attempt, lastSeq } = backlog;
+export function foldStatements({ backlog, deleted, firstId, marks }: Fold): Write[] {
+  const { began, runs, entries, nonces, fence, attempt, lastSeq } = backlog;
   return [
     {
       // A fold that was applied although its answer was lost cannot be applied again.
       sql: `UPDATE claim SET fence = max(fence, ?1), attempt = max(attempt, ?2), logged = ?3,
         folds = ?4 + 1, id = CASE folds WHEN ?4 THEN 1 ELSE 0 END`,
-      args: [fence, attempt, marks.logged + entries.length, marks.folds],
+      args: [fence, attempt, marks.logged + entries, marks.folds],
     },
     ...(deleted.length === 0 ? [] : [deleteLeases(deleted)]),
     ...(began.size === 0 ? [] : [{
@@ -122,12 +129,12 @@ export function foldStatements({ backlog, deleted, firstId, marks }: Fold): InSt
       args: [firstId, leasesText(began.values())],
     }]),
     ...(nonces.length === 0 ? [] : [insertNonces(nonces)]),
-    ...insertSegments(segmentsOf(entries, marks.logged)),
+    ...segmentsOf(runs, marks.logged).map((args) => ({ sql: SEGMENT_SQL, args })),
     { sql: 'DELETE FROM journal WHERE seq <= ?1', args: [lastSeq] },
   ];
 }
 
-function insertNonces(nonces: readonly NonceRow[]): InStatement {
+function insertNonces(nonces: readonly NonceRow[]): Write {
   return {
     sql: `INSERT OR REPLACE INTO nonce (pool, nonce, until)
       SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1)`,
@@ -135,56 +142,44 @@ function insertNonces(nonces: readonly NonceRow[]): InStatement {
   };
 }
 
-export function deleteLeases(ids: readonly number[]): InStatement {
+export function deleteLeases(ids: readonly number[]): Write {
   return {
     sql: 'DELETE FROM lease WHERE id IN (SELECT value FROM json_each(?1))',
     args: [JSON.stringify(ids)],
   };
 }
 
-function insertSegments(rows: readonly (string | number)[][]): InStatement[] {
-  const statements: InStatement[] = [];
-  for (let i = 0; i < rows.length; i += SEGMENTS_A_STATEMENT) {
-    const some = rows.slice(i, i + SEGMENTS_A_STATEMENT);
-    statements.push({
-      sql: `INSERT INTO log_segment
-        (pool, last, first, count, at_first, at_last, outcomes, entries)
-        VALUES ${some.map(() => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`,
-      args: some.flat(),
-    });
-  }
-  return statements;
-}
-
-/** Rows of log_segment, in the order of its columns above. */
-function segmentsOf(entries: readonly LogEntry[], logged: number): (string | number)[][] {
-  const byPool = new Map<string, LogEntry[]>();
-  for (const entry of entries) {
-    const list = byPool.get(entry.pool);
-    if (list === undefined) byPool.set(entry.pool, [entry]);
-    else list.push(entry);
-  }
-  const rows: (string | number)[][] = [];
-  let last = logged;
-  for (const [pool, list] of byPool) {
-    for (let i = 0; i < list.length; i += SEGMENT_ENTRIES_MAX) {
-      const some = list.slice(i, i + SEGMENT_ENTRIES_MAX);
-      const first = last + 1;
-      last += some.length;
-      rows.push([pool, last, first, some.length, ...extent(some), entriesText(some)]);
+/** Rows of log_segment, in the order of its columns in {@link SEGMENT_SQL}. */
+function segmentsOf(runs: readonly EntryRun[], logged: number): (string | number)[][] {
+  const open = new Map<string, Segment>();
+  const segments: Segment[] = [];
+  for (const run of runs) {
+    let segment = open.get(run.pool);
+    if (segment === undefined || segment.count + run.count > RUN_ENTRIES_MAX) {
+      segment = { pool: run.pool, runs: [], count: 0 };
+      open.set(run.pool, segment);
+      segments.push(segment);
     }
+    segment.runs.push(run);
+    segment.count += run.count;
   }
-  return rows;
+  let last = logged;
+  return segments.map(({ pool, runs, count }) => {
+    const first = last + 1;
+    last += count;
+    return [pool, last, first, count, ...extent(runs), runsText(runs)];
+  });
 }
 
-function extent(entries: readonly LogEntry[]): [number, number, string] {
-  let atFirst = Infinity;
-  let atLast = -Infinity;
-  const outcomes = new Set<string>();
-  for (const { at, outcome } of entries) {
-    if (at < atFirst) atFirst = at;
-    if (at > atLast) atLast = at;
-    outcomes.add(outcome);
-  }
+interface Segment {
+  readonly pool: string;
+  readonly runs: EntryRun[];
+  count: number;
+}
+
+function extent(runs: readonly EntryRun[]): [number, number, string] {
+  const atFirst = Math.min(...runs.map((run) => run.atFirst));
+  const atLast = Math.max(...runs.map((run) => run.atLast));
+  const outcomes = new Set(runs.flatMap((run) => [...run.outcomes]));
   return [atFirst, atLast, `|${[...outcomes].join('|')}|`];
 }

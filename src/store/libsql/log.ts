@@ -6,9 +6,8 @@
 import type { Row } from '@libsql/client';
 import type { LogEntry } from '../entry.ts';
 import { isLogCursor, type LogPage, type LogQuery, type Retention } from '../store.ts';
-import { entriesOf } from './batch_text.ts';
+import { entriesOf, RUN_ENTRIES_MAX } from './entries_text.ts';
 import type { Connection } from './connection.ts';
-import { SEGMENT_ENTRIES_MAX } from './fold.ts';
 
 /** Segments that one page looks at, and entries that it decodes. */
 const SEGMENTS_LOOKED_AT = 500;
@@ -62,7 +61,7 @@ async function lookAt(
     `SELECT first, last, count,
        (?3 IS NULL OR instr(outcomes, ?3) > 0) AND (?4 IS NULL OR at_last >= ?4)
          AND (?5 IS NULL OR at_first <= ?5) AS is_wanted
-     FROM log_segment WHERE pool = ?1 AND first < ?2 AND last < ?2 + ${SEGMENT_ENTRIES_MAX}
+     FROM log_segment WHERE pool = ?1 AND first < ?2 AND last < ?2 + ${RUN_ENTRIES_MAX}
      ORDER BY last DESC LIMIT ${SEGMENTS_LOOKED_AT}`,
     [pool, below, outcome === undefined ? null : `|${outcome}|`, since ?? null, until ?? null],
   );
