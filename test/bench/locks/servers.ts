@@ -4,6 +4,15 @@
  */
 export const ADMIN_TOKEN = 'benchmark-admin-token-0123456789abcdef';
 
+/** As `npm start` does, but for what it may. */
+export const SERVE = [
+  'run',
+  '-A',
+  '--v8-flags=--no-allocation-site-pretenuring',
+  'src/main.ts',
+  'serve',
+];
+
 export interface Target {
   readonly origin: string;
   /** What the load script is called with: key, acquire path, stem of the release path. */
@@ -21,8 +30,7 @@ export async function startNoop(): Promise<Target> {
 /** @param pool what the benchmark's pool has beside its width. */
 export async function startServer(folder: string, pool: object = {}): Promise<Target> {
   const db = `file:${folder}/bench.db`;
-  const words = ['run', '-A', 'src/main.ts', 'serve', '--port', '0', '--db', db];
-  const { origin, end, pid } = await start(words);
+  const { origin, end, pid } = await start([...SERVE, '--port', '0', '--db', db]);
   await admin(origin, '/pools', { name: 'bench', concurrency: { limit: 100_000 }, ...pool });
   const { key } = await admin(origin, '/pools/bench/keys', { name: 'bench' });
   return { origin, args: [key ?? '', '/pools/bench/lock/acquire', '/pools/bench/lock/'], end, pid };

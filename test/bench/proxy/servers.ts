@@ -3,7 +3,7 @@
  * limit_conn, HAProxy with a queue, and the shortest proxy that Deno's fetch makes. Each is a
  * process of its own, ended by its id.
  */
-import { admin, ADMIN_TOKEN } from '../locks/servers.ts';
+import { admin, ADMIN_TOKEN, SERVE } from '../locks/servers.ts';
 
 export interface Target {
   readonly name: string;
@@ -25,7 +25,7 @@ export async function startAll(folder: string): Promise<Target[]> {
       String(PORTS.fetch),
       String(PORTS.upstream),
     ]),
-    await start('own', Deno.execPath(), ['run', '-A', 'src/main.ts', 'serve'], [
+    await start('own', Deno.execPath(), SERVE, [
       '--port',
       String(ADMIN_PORT),
       '--db',

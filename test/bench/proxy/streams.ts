@@ -5,7 +5,7 @@
  * above what it was a sixth into the run. Linux alone. Options: --seconds N, --streams N.
  */
 import { optionsOf } from '../head.ts';
-import { admin, ADMIN_TOKEN, start } from '../locks/servers.ts';
+import { admin, ADMIN_TOKEN, SERVE, start } from '../locks/servers.ts';
 
 const values = optionsOf({ seconds: '600', streams: '200' });
 const runMs = Number(values.seconds) * 1000;
@@ -19,7 +19,8 @@ const GROWTH_MAX = 1.25;
 const folder = await Deno.makeTempDir({ prefix: 'streams-' });
 const upstream = Deno.serve({ port: 0, hostname: '127.0.0.1', onListen: () => {} }, stream);
 const server = await start([
-  ...['run', '-A', 'src/main.ts', 'serve', '--port', '0', '--db', `file:${folder}/a.db`],
+  ...SERVE,
+  ...['--port', '0', '--db', `file:${folder}/a.db`],
   ...['--pool-listen', `events=127.0.0.1:${POOL_PORT}`],
 ]);
 const count = { events: 0, opened: 0, wrong: 0 };
