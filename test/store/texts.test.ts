@@ -58,7 +58,7 @@ describe('a batch', () => {
 describe('runs of entries', () => {
   test('of one pool are read as they were written, joined or not', () => {
     const many = Array.from({ length: 40 }, (_, at) => entry(`n${at}`, { at: 1000 - at }));
-    for (const size of [1, 15, 16, 40]) {
+    for (const size of [1, 3, 4, 40]) {
       const runs = [];
       for (let at = 0; at < 40; at += size) runs.push(...runsOf(many.slice(at, at + size)));
       expect(entriesOf(runsText(runs))).toEqual(many);

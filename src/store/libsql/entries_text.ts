@@ -9,8 +9,8 @@ import { type Row, Words } from './words.ts';
 
 /** Entries of a run, and of a segment of the log, at most. */
 export const RUN_ENTRIES_MAX = 500;
-/** Runs of fewer on the average are written anew as one: each repeats its words. */
-const JOINED_BELOW = 16;
+/** Runs of fewer on the average are written anew as one, since each repeats its words. */
+const JOINED_BELOW = 4;
 
 /** Base instant, words, entries. */
 type RunBody = [base: number, words: string[], rows: Row[]];

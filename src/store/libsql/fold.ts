@@ -26,13 +26,13 @@ export class Backlog {
   /** Leases that ended and are in the lease table, with their numbers there. */
   readonly gone = new Map<string, number>();
   readonly runs: EntryRun[] = [];
+  /** Entries of all runs. */
+  entryCount = 0;
   readonly nonces: NonceRow[] = [];
   /** How much was added; what a fold costs at most. */
   weight = 0;
   fence = 0;
   lastSeq = 0;
-  /** Entries of all runs. */
-  entries = 0;
   #newestId = '0';
 
   /** The highest number that the entries' ids were made of. */
@@ -53,7 +53,7 @@ export class Backlog {
     }
     for (const run of runs) {
       this.runs.push(run);
-      this.entries += run.count;
+      this.entryCount += run.count;
       if (isLater(run.newestId, this.#newestId)) this.#newestId = run.newestId;
       this.weight += run.text.length / WEIGHED_CHARACTERS;
     }
@@ -114,13 +114,13 @@ export interface Fold {
 
 /** The statements that move the marks on by one fold and the backlog's entries. */
 export function foldStatements({ backlog, deleted, firstId, marks }: Fold): Write[] {
-  const { began, runs, entries, nonces, fence, attempt, lastSeq } = backlog;
+  const { began, runs, entryCount, nonces, fence, attempt, lastSeq } = backlog;
   return [
     {
       // A fold that was applied although its answer was lost cannot be applied again.
       sql: `UPDATE claim SET fence = max(fence, ?1), attempt = max(attempt, ?2), logged = ?3,
         folds = ?4 + 1, id = CASE folds WHEN ?4 THEN 1 ELSE 0 END`,
-      args: [fence, attempt, marks.logged + entries, marks.folds],
+      args: [fence, attempt, marks.logged + entryCount, marks.folds],
     },
     ...(deleted.length === 0 ? [] : [deleteLeases(deleted)]),
     ...(began.size === 0 ? [] : [{

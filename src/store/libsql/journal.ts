@@ -111,7 +111,7 @@ export class Journal {
     }
     this.#isInDoubt = false;
     this.#begun = null;
-    this.#marks = { folds: folds + 1, logged: logged + begun.backlog.entries };
+    this.#marks = { folds: folds + 1, logged: logged + begun.backlog.entryCount };
   }
 }
 
