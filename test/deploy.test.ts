@@ -68,6 +68,20 @@ describe('the systemd unit', () => {
   });
 });
 
+describe('the flags of the runtime', () => {
+  const FLAG = '--v8-flags=--no-allocation-site-pretenuring';
+
+  it.each(['package.json', 'SECURITY.md', 'test/e2e/process.ts', 'test/bench/locks/servers.ts'])(
+    'are in %s those of the binary',
+    (path) => {
+      expect(readFileSync('.ci/compile.mjs', 'utf8')).toContain(`'${FLAG}'`);
+      const text = readFileSync(path, 'utf8');
+      const starts = text.match(/deno run(?=[^\n]*(\\\n[^\n]*)*src\/main\.ts)/g)?.length ?? 1;
+      expect(text.split(FLAG)).toHaveLength(starts + 1);
+    },
+  );
+});
+
 describe('the image', () => {
   it('copies what is there, and what the build makes', () => {
     const copied = [...dockerfile.matchAll(/^COPY ((?!--from).*) \S+$/gm)]

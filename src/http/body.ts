@@ -5,6 +5,7 @@
 import type { SignedBody } from '../access/policy.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { BodySource } from '../http1/incoming_body.ts';
+import { largeBuffers } from '../http1/large_buffers.ts';
 import type { Deadlines } from '../scheduler/deadlines.ts';
 
 export type Body =
@@ -130,7 +131,7 @@ async function readUpTo(
   } finally {
     budget?.give(taken);
   }
-  if (chunks.length === 1) return chunks[0] as Uint8Array;
+  if (chunks.length === 1) return largeBuffers.keep(chunks[0] as Uint8Array);
   const whole = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {

@@ -115,7 +115,10 @@ export class Connection {
     const read = this.line.read(room);
     this.#reading = read.then(this.#passed, this.#broke);
     const count = await read;
-    if (count === null) return null;
+    if (count === null) {
+      largeBuffers.giveBack(bytes);
+      return null;
+    }
     this.#isStreaming = count >= SMALL_BYTES;
     if (count > LARGE_BYTES / 2) return bytes.subarray(0, count);
     // Whoever keeps pieces must not keep much more than their bytes.

@@ -8,7 +8,7 @@ import { latin1Bytes, MalformedError } from './head.ts';
 
 /** What a body is read from: one that comes, or one that was read before. */
 export interface BodySource {
-  /** The next piece, which the reader may keep; null at the end. Rejects where it broke off. */
+  /** The next piece, to keep or to give back; null at the end. Rejects where it broke off. */
   read(): Promise<Uint8Array | null>;
   /** Nothing more of it is wanted; what a read brings that is under way is dropped. */
   giveUp?(): void;
@@ -71,7 +71,10 @@ export class IncomingBody implements BodySource {
     return bytes;
   }
 
-  /** Who reads while another does gets the same piece: a reader may have given up on it. */
+  /**
+   * Who reads while another does gets the same piece: a reader may have given up on it. Who has
+   * given up neither reads the piece nor gives it back.
+   */
   read(): Promise<Uint8Array | null> {
     return this.#reading ??= this.#read().finally(() => this.#reading = null);
   }

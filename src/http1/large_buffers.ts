@@ -1,7 +1,9 @@
 /**
  * The buffers that large pieces of bodies come in. Whoever has sent such a piece gives its buffer
  * back, to be used again: a fresh one costs more than the bytes in it, since the system clears each
- * of its pages and the garbage collector runs for it. One that is not given back is collected.
+ * of its pages and the garbage collector runs for it. One that is not given back is collected. A
+ * piece must be given back by who holds it alone, and not be looked at or given back again: others
+ * may have its buffer by then.
  */
 
 /** What is read at once of a body that fills the small buffer of its connection. */
@@ -11,7 +13,7 @@ const SPARE_MAX = 32;
 
 class LargeBuffers {
   readonly #spare: Uint8Array[] = [];
-  /** Taken and not given back: so none is ever given to two. */
+  /** Taken, and neither given back nor kept. */
   readonly #lent = new WeakSet<ArrayBufferLike>();
 
   /** One that nobody else has; what stands in it is of an earlier use. */
@@ -21,7 +23,13 @@ class LargeBuffers {
     return bytes;
   }
 
-  /** Takes back the buffer of a piece that nobody reads any more; a piece of its own is let be. */
+  /** Leaves a piece to its holder for good: to give it back does nothing from now on. */
+  keep(piece: Uint8Array): Uint8Array {
+    this.#lent.delete(piece.buffer);
+    return piece;
+  }
+
+  /** Takes back the buffer of a piece; one that was not taken from here is let be. */
   giveBack({ buffer }: Uint8Array): void {
     if (!this.#lent.delete(buffer) || this.#spare.length >= SPARE_MAX) return;
     this.#spare.push(new Uint8Array(buffer));

@@ -20,7 +20,8 @@ const REST_MS = 100;
 
 /** What runs the program from its sources; other permissions than all, where they are named. */
 export function sources(main = 'src/main.ts', permissions: readonly string[] = ['-A']): string[] {
-  return [DENO, 'run', '--quiet', ...permissions, resolve(main)];
+  const flags = ['--quiet', '--v8-flags=--no-allocation-site-pretenuring'];
+  return [DENO, 'run', ...flags, ...permissions, resolve(main)];
 }
 
 export interface How {

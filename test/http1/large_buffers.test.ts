@@ -18,6 +18,13 @@ it('lends a buffer to one at a time, and again once it was given back', () => {
   expect(largeBuffers.take().buffer).not.toBe(first.buffer);
 });
 
+it('leaves one to who keeps it', () => {
+  const kept = largeBuffers.take();
+  largeBuffers.keep(kept);
+  largeBuffers.giveBack(kept);
+  expect(largeBuffers.take().buffer).not.toBe(kept.buffer);
+});
+
 it('takes no buffer that it has not lent', () => {
   const own = new Uint8Array(LARGE_BYTES);
   largeBuffers.giveBack(own);

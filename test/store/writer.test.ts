@@ -1,7 +1,7 @@
 /** Writes by prepared statements: what one that fails leaves behind. */
 import { join } from 'node:path';
 import Database from 'libsql';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Writer } from '../../src/store/libsql/writer.ts';
 import { folder } from './samples.ts';
 
@@ -57,4 +57,24 @@ test('where somebody else writes, it writes nothing and holds nothing', () => {
   writer.writeAll(insert(1));
   expect(stored(path)).toEqual([1, 9]);
   writer.close();
+});
+
+test('what could not be undone is undone when it closes', () => {
+  const path = join(folder(), 'a.db');
+  const writer = writerOn(path);
+  const { exec } = Database.prototype;
+  const broken = vi.spyOn(Database.prototype, 'exec').mockImplementation(function (
+    this: Database.Database,
+    sql: string,
+  ) {
+    if (sql === 'COMMIT' || sql === 'ROLLBACK') throw new Error(`no ${sql}`);
+    return exec.call(this, sql);
+  });
+  expect(() => writer.writeAll(insert(1))).toThrow('no COMMIT');
+  broken.mockRestore();
+  writer.close();
+  const other = new Database(path);
+  other.exec('BEGIN IMMEDIATE; COMMIT');
+  other.close();
+  expect(stored(path)).toEqual([]);
 });

@@ -1,6 +1,5 @@
 /**
  * Batches and leases as text. Instants and fences are told from a base, which makes them short.
- * What an older program wrote can be read.
  */
 import type { Batch, LeaseRow, NonceRow } from '../store.ts';
 import { type EntriesBody, entriesOfBody, type EntryRun } from './entries_text.ts';
@@ -35,6 +34,7 @@ export function batchText(
   const baseFence = leases[0]?.fence ?? 0;
   const base = leases[0]?.grantedAt ?? 0;
   const rows = leases.map((row) => leaseCells(row, words, { baseFence, base }));
+  // The runs are text already, and stand where the array goes on.
   const begin = JSON.stringify([fence, baseFence, base, words.list, rows, ended]).slice(0, -1);
   const entries = runs.map(({ text }) => text).join();
   const end = nonces.length === 0 ? '' : `,${noncesText(nonces)}`;

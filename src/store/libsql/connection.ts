@@ -32,7 +32,7 @@ const PRAGMAS = `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKP
   PRAGMA journal_size_limit = ${LOG_BYTES_KEPT};`;
 
 /** The writer's writes are synced by this file, or need not reach the disk by themselves. */
-const UNSYNCED = 'PRAGMA synchronous = NORMAL;';
+const WRITER_PRAGMAS = `${PRAGMAS} PRAGMA synchronous = NORMAL;`;
 
 export interface ConnectionOptions {
   /** A URL that the client takes. */
@@ -53,7 +53,7 @@ export class Connection {
   /** Both are made by their first use, and anew after the connection is. */
   #writer: Writer | null = null;
   #checkpointer: Checkpointer | null = null;
-  /** Whether the writer has appended anything: until then its log may have been removed. */
+  /** Whether the writer has appended: a log that was removed before is seen then. */
   #hasAppended = false;
   /** The file in use, known from the first use on. */
   #file: string | null = null;
@@ -175,12 +175,10 @@ export class Connection {
   }
 
   #writerOf(path: string): Writer {
-    if (this.#writer === null) {
-      this.checkFile();
-      const pragmas = `${PRAGMAS} ${UNSYNCED}`;
-      this.#writer = new Writer({ path: existing(path), pragmas, busyWaitMs: BUSY_WAIT_MS });
-    }
-    return this.#writer;
+    if (this.#writer !== null) return this.#writer;
+    this.checkFile();
+    const how = { pragmas: WRITER_PRAGMAS, busyWaitMs: BUSY_WAIT_MS };
+    return this.#writer = new Writer({ path: existing(path), ...how });
   }
 
   #checkpointerOf(path: string): Checkpointer {
@@ -230,16 +228,20 @@ export class Connection {
   }
 
   /**
-   * Proves the client with a small write of its own; a writer is made anew after a lock, and
-   * resets its statements by itself. `executeMultiple` ends its statements even when they fail, so
-   * this may be tried while a lock lasts and leaves nothing open.
+   * Proves the client with a small write of its own, and with it that no writer has the lock; one
+   * is made anew after a lock. `executeMultiple` ends its statements even when they fail, so this
+   * may be tried while a lock lasts and leaves nothing open.
    */
   async #recover(): Promise<void> {
     const path = this.#path;
     if (path !== null) {
       this.#file ??= fileIdAt(path);
       this.#checkMainFile(path);
-      if (this.#isLogInDoubt || this.#log?.isAway) await this.#emptyLog();
+      if (this.#isLogInDoubt || this.#log?.isAway) {
+        // A writer that could not undo its work holds the lock.
+        this.#closeHelpers();
+        await this.#emptyLog();
+      }
     }
     if (this.#doubt === 'connection') {
       this.#closeHelpers();

@@ -2,7 +2,7 @@
  * Log entries as text. Each is written once, in a run with those of its pool that were committed
  * with it; a fold then only joins the runs' texts, so that between commit and fold nothing is kept
  * but a few strings. What an older program wrote can be read: a row for each entry where a run
- * stands now.
+ * stands now. An older program cannot read this, and is kept away by the schema.
  */
 import type { LogEntry } from '../entry.ts';
 import { type Row, Words } from './words.ts';
@@ -55,11 +55,11 @@ export function entriesOf(text: string): LogEntry[] {
 }
 
 /** The entries of a batch's body. @param from what an older program's rows are told from. */
-export function entriesOfBody(body: EntriesBody, from: Source): LogEntry[] {
+export function entriesOfBody(body: EntriesBody, from: RowContext): LogEntry[] {
   return body.flatMap((each) => isRun(each) ? entriesOfRun(each) : entryOf(each, from));
 }
 
-interface Source {
+interface RowContext {
   readonly words: Words;
   readonly base: number;
 }
@@ -145,7 +145,7 @@ function cellsOf(entry: LogEntry, words: Words, base: number): Row {
   return cells;
 }
 
-function entryOf(cells: Row, { words, base }: Source): LogEntry {
+function entryOf(cells: Row, { words, base }: RowContext): LogEntry {
   const word = (i: number) => words.wordOf(cells[i]);
   const [id, after] = cells;
   const [status, queuedMs, slots, count] = [cells[5], cells[7], cells[8], cells[12]];

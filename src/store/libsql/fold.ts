@@ -8,6 +8,8 @@ import { leasesText, noncesText } from './batch_text.ts';
 import { type EntryRun, isLater, RUN_ENTRIES_MAX, runsText } from './entries_text.ts';
 import type { Write } from './writer.ts';
 
+/** Entries of a log segment at most: any run goes into one. */
+export const SEGMENT_ENTRIES_MAX = RUN_ENTRIES_MAX;
 const SEGMENT_SQL = `INSERT INTO log_segment
   (pool, last, first, count, at_first, at_last, outcomes, entries)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
@@ -151,11 +153,11 @@ export function deleteLeases(ids: readonly number[]): Write {
 
 /** Rows of log_segment, in the order of its columns in {@link SEGMENT_SQL}. */
 function segmentsOf(runs: readonly EntryRun[], logged: number): (string | number)[][] {
-  const open = new Map<string, Segment>();
-  const segments: Segment[] = [];
+  const open = new Map<string, Filling>();
+  const segments: Filling[] = [];
   for (const run of runs) {
     let segment = open.get(run.pool);
-    if (segment === undefined || segment.count + run.count > RUN_ENTRIES_MAX) {
+    if (segment === undefined || segment.count + run.count > SEGMENT_ENTRIES_MAX) {
       segment = { pool: run.pool, runs: [], count: 0 };
       open.set(run.pool, segment);
       segments.push(segment);
@@ -171,7 +173,8 @@ function segmentsOf(runs: readonly EntryRun[], logged: number): (string | number
   });
 }
 
-interface Segment {
+/** A segment while it is filled. */
+interface Filling {
   readonly pool: string;
   readonly runs: EntryRun[];
   count: number;

@@ -11,7 +11,7 @@ import { runsOf } from './entries_text.ts';
 import { lostError } from './store_error.ts';
 import { Backlog, type Fold, foldStatements, type Marks, StoredLeases } from './fold.ts';
 
-/** A backlog of this weight is folded without being asked: less than 1 ms of work. */
+/** A backlog of this weight is folded without being asked: some 1 ms of work. */
 const FOLD_WEIGHT = 3_000;
 /** Beyond this the store refuses commits until folding works again. */
 const BACKLOG_WEIGHT_MAX = 200_000;
@@ -82,9 +82,9 @@ export class Journal {
         [REPLAY_ROWS],
       );
       for (const row of rows) {
-        const batch = batchOf(String(row.body));
-        const entries = batch.entries.filter(({ id }) => !known.has(id) && known.add(id));
-        this.#backlog.add({ batch, runs: runsOf(entries) }, Number(row.seq), this.#stored);
+        const { entries, ...rest } = batchOf(String(row.body));
+        const fresh = entries.filter(({ id }) => !known.has(id) && known.add(id));
+        this.#backlog.add({ batch: rest, runs: runsOf(fresh) }, Number(row.seq), this.#stored);
       }
       if (rows.length === 0) return;
       await this.fold();

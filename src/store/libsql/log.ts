@@ -6,8 +6,9 @@
 import type { Row } from '@libsql/client';
 import type { LogEntry } from '../entry.ts';
 import { isLogCursor, type LogPage, type LogQuery, type Retention } from '../store.ts';
-import { entriesOf, RUN_ENTRIES_MAX } from './entries_text.ts';
+import { entriesOf } from './entries_text.ts';
 import type { Connection } from './connection.ts';
+import { SEGMENT_ENTRIES_MAX } from './fold.ts';
 
 /** Segments that one page looks at, and entries that it decodes. */
 const SEGMENTS_LOOKED_AT = 500;
@@ -36,9 +37,9 @@ export async function readLogPage(connection: Connection, query: LogQuery): Prom
     const text = texts.get(last);
     // It was pruned since it was looked at.
     if (text === undefined) continue;
-    const run = entriesOf(text);
-    for (let i = run.length - 1; i >= 0; i -= 1) {
-      const entry = run[i];
+    const held = entriesOf(text);
+    for (let i = held.length - 1; i >= 0; i -= 1) {
+      const entry = held[i];
       if (entry === undefined || first + i >= below || !isAskedFor(entry, query)) continue;
       entries.push(entry);
       if (entries.length === query.limit) {
@@ -61,7 +62,7 @@ async function lookAt(
     `SELECT first, last, count,
        (?3 IS NULL OR instr(outcomes, ?3) > 0) AND (?4 IS NULL OR at_last >= ?4)
          AND (?5 IS NULL OR at_first <= ?5) AS is_wanted
-     FROM log_segment WHERE pool = ?1 AND first < ?2 AND last < ?2 + ${RUN_ENTRIES_MAX}
+     FROM log_segment WHERE pool = ?1 AND first < ?2 AND last < ?2 + ${SEGMENT_ENTRIES_MAX}
      ORDER BY last DESC LIMIT ${SEGMENTS_LOOKED_AT}`,
     [pool, below, outcome === undefined ? null : `|${outcome}|`, since ?? null, until ?? null],
   );

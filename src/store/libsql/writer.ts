@@ -52,19 +52,34 @@ export class Writer {
     return { changes, rowId: Number(lastInsertRowid) };
   }
 
-  /** Writes all or nothing. @throws what the driver throws */
+  /**
+   * Writes all or nothing.
+   * @throws what the driver throws. Where it could not even be undone, the lock is held until
+   * {@link close}, and nothing may be written before.
+   */
   writeAll(writes: readonly Write[]): void {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       for (const write of writes) this.write(write);
       this.#database.exec('COMMIT');
     } catch (error) {
-      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+      this.#undo();
       throw error;
     }
   }
 
+  /** Its statements are open until they are collected, and with them a transaction under way. */
   close(): void {
+    this.#undo();
     this.#database.close();
+  }
+
+  /** Ends a transaction under way. Never throws: what it was begun for has failed already. */
+  #undo(): void {
+    try {
+      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+    } catch {
+      // To close it tries again.
+    }
   }
 }
