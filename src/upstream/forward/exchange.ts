@@ -6,6 +6,7 @@
 import { Chunks, readChunk } from '../../http1/chunks.ts';
 import { HeadEnd, latin1Bytes, listOf, MalformedError } from '../../http1/head.ts';
 import type { BodySource } from '../../http1/incoming_body.ts';
+import { pass } from '../../http1/pass.ts';
 import type { AnswerHead } from './answer_head.ts';
 import { readAnswerHead } from './answer_head.ts';
 import type { Connections } from './connections.ts';
@@ -220,11 +221,23 @@ export class Exchange implements Watched {
       }
       case 'chunked':
         return await this.#chunkedPiece(connection, this.#chunks as Chunks);
-      case 'close':
-        return await connection.piece(Infinity);
+      case 'close': {
+        const piece = await connection.piece(Infinity);
+        if (piece === null && await this.#isUploadBroken()) throw new MalformedError(BROKEN_OFF);
+        return piece;
+      }
       default:
         return null;
     }
+  }
+
+  /** A write that fails takes the news of a reset, and reads then find a plain end. */
+  async #isUploadBroken(): Promise<boolean> {
+    const upload = this.#upload;
+    if (upload === null || upload.isSent) return false;
+    // Both may have been told in one turn of the event loop.
+    await pass();
+    return upload.isBroken;
   }
 
   async #chunkedPiece(
@@ -266,6 +279,7 @@ export class Exchange implements Watched {
   }
 }
 
+const BROKEN_OFF = 'a body that broke off';
 const HUNG_UP = 'The upstream closed the connection before it answered.';
 
 /** A second less than the upstream says that it keeps idle connections. */

@@ -27,6 +27,8 @@ export class Upload {
   #isRead = false;
   #isStopped = false;
   isSent = false;
+  /** Whether the connection broke under it. */
+  isBroken = false;
   bytes = 0;
 
   /** @param length bytes that the body has; null: sent in chunks. */
@@ -47,6 +49,7 @@ export class Upload {
         if (piece !== undefined) await this.#write(connection, piece);
         else if (this.#length === null) await connection.write(LAST_CHUNK);
       } catch {
+        this.isBroken = true;
         return this.stop();
       }
       this.#events.moved();
