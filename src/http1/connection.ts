@@ -111,8 +111,7 @@ export class Connection {
   /** Reads past the buffer; whoever fills meanwhile waits for it, too. */
   async #largePiece(bytesMax: number): Promise<Uint8Array | null> {
     const bytes = largeBuffers.take();
-    const room = bytesMax < LARGE_BYTES ? bytes.subarray(0, bytesMax) : bytes;
-    const read = this.line.read(room);
+    const read = this.line.read(bytes.subarray(0, bytesMax));
     this.#reading = read.then(this.#passed, this.#broke);
     const count = await read;
     if (count === null) {

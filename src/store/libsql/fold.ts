@@ -16,7 +16,7 @@ const SEGMENT_SQL = `INSERT INTO log_segment
 /** Text of an entry that costs a fold as much as a lease does. */
 const WEIGHED_CHARACTERS = 60;
 
-/** A batch as it is kept until its fold. */
+/** A batch, and its entries as they are kept until its fold. */
 export interface Committed {
   readonly batch: Omit<Batch, 'entries'>;
   readonly runs: readonly EntryRun[];
@@ -42,10 +42,7 @@ export class Backlog {
     return parseInt(this.#newestId, 36) || 0;
   }
 
-  /**
-   * @param batch with its entries as runs.
-   * @param stored the leases in the lease table.
-   */
+  /** @param stored the leases in the lease table. */
   add({ batch, runs }: Committed, seq: number, stored: StoredLeases): void {
     for (const lease of batch.leases) this.began.set(lease.slotId, lease);
     for (const slotId of batch.ended) {

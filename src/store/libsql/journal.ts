@@ -46,14 +46,13 @@ export class Journal {
 
   async commit(batch: Batch): Promise<void> {
     if (this.#backlog.weight > BACKLOG_WEIGHT_MAX) await this.fold();
-    const { entries, ...rest } = batch;
-    const committed = { batch: rest, runs: runsOf(entries) };
-    const text = batchText(rest, committed.runs);
+    const runs = runsOf(batch.entries);
+    const text = batchText(batch, runs);
     const commit = { sql: COMMIT_SQL, args: [text, this.#connection.epoch] };
-    const seq = await this.#connection.append(commit, entries.length >= SHARED_BY);
+    const seq = await this.#connection.append(commit, batch.entries.length >= SHARED_BY);
     if (seq === null) throw lostError();
     this.appendedBytes += COMMIT_BYTES + text.length;
-    this.#backlog.add(committed, seq, this.#stored);
+    this.#backlog.add({ batch, runs }, seq, this.#stored);
     // The commit is durable whatever becomes of this fold; the next one tells of its error.
     if (this.#backlog.weight >= FOLD_WEIGHT) this.fold().catch(() => {});
   }
@@ -82,9 +81,9 @@ export class Journal {
         [REPLAY_ROWS],
       );
       for (const row of rows) {
-        const { entries, ...rest } = batchOf(String(row.body));
-        const fresh = entries.filter(({ id }) => !known.has(id) && known.add(id));
-        this.#backlog.add({ batch: rest, runs: runsOf(fresh) }, Number(row.seq), this.#stored);
+        const batch = batchOf(String(row.body));
+        const fresh = batch.entries.filter(({ id }) => !known.has(id) && known.add(id));
+        this.#backlog.add({ batch, runs: runsOf(fresh) }, Number(row.seq), this.#stored);
       }
       if (rows.length === 0) return;
       await this.fold();

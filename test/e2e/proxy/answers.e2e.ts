@@ -4,7 +4,17 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answering, holds, plain, type Play, RawCaller, sleep, unchunked } from './raw.ts';
+import {
+  answering,
+  echoing,
+  holds,
+  plain,
+  type Play,
+  RawCaller,
+  sleep,
+  unchunked,
+  whenCame,
+} from './raw.ts';
 import { echoStage, HOST, name, value } from './stage.ts';
 
 const { server, upstream, through } = echoStage();
@@ -189,26 +199,14 @@ describe('an answer', () => {
 describe('large bodies', () => {
   it('of 5 MB pass both ways', async () => {
     const body = Buffer.alloc(5_000_000, 'abcdefg').toString('latin1');
-    upstream.play = (socket, request) => {
-      const timer = setInterval(() => {
-        if (request.body.length < body.length) return;
-        clearInterval(timer);
-        socket.write(Buffer.from(plain(request.body), 'latin1'));
-      }, 5);
-    };
+    upstream.play = echoing(body.length);
     const answer = await server.call({ pool: 'echo', method: 'PUT', body });
     expect(answer.body === body).toBe(true);
   });
 
   it('that pass at once never mix', async () => {
     const size = 3_000_000;
-    upstream.play = (socket, request) => {
-      const timer = setInterval(() => {
-        if (request.body.length < size) return;
-        clearInterval(timer);
-        socket.write(Buffer.from(plain(request.body), 'latin1'));
-      }, 5);
-    };
+    upstream.play = echoing(size);
     const letters = ['a', 'b', 'c', 'd'];
     for (let round = 0; round < 3; round++) {
       const answers = await Promise.all(letters.map((letter) => {
@@ -223,11 +221,7 @@ describe('large bodies', () => {
     const size = 5_000_000;
     upstream.play = (socket, request) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nearly\r\n');
-      const timer = setInterval(() => {
-        if (request.body.length < size) return;
-        clearInterval(timer);
-        socket.write('4\r\nlate\r\n0\r\n\r\n');
-      }, 5);
+      whenCame(request, size, () => socket.write('4\r\nlate\r\n0\r\n\r\n'));
     };
     const answer = await server.call({ pool: 'echo', method: 'POST', body: 'x'.repeat(size) });
     expect(answer.body).toBe('earlylate');

@@ -97,6 +97,21 @@ export function answering(text: string): Play {
   return (socket) => void socket.write(Buffer.from(text, 'latin1'));
 }
 
+/** Calls once so many bytes of the request's body are there. */
+export function whenCame(request: RawRequest, bytes: number, then: () => void): void {
+  const timer = setInterval(() => {
+    if (request.body.length < bytes) return;
+    clearInterval(timer);
+    then();
+  }, 5);
+}
+
+/** Answers a body of so many bytes with the same. */
+export function echoing(bytes: number): Play {
+  return (socket, request) =>
+    whenCame(request, bytes, () => socket.write(Buffer.from(plain(request.body), 'latin1')));
+}
+
 export class RawCaller {
   readonly socket: Socket;
   received = '';

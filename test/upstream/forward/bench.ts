@@ -12,12 +12,13 @@ export const ORIGIN = { hostname: 'up.test', port: 80, isTls: false };
 export const LIMITS = { connectTimeoutMs: 1000, stallTimeoutMs: 5000, requestTimeoutMs: null };
 export const HEAD = 'GET / HTTP/1.1\r\nhost: up.test\r\n\r\n';
 
-export function bench() {
+/** @param newLine what each dial gives. */
+export function bench(newLine: () => MemoryLine = () => new MemoryLine()) {
   const lines: MemoryLine[] = [];
   const clock = { nowMs: 1000 };
   const nowMs = () => clock.nowMs;
   const dial = vi.fn(() => {
-    const line = new MemoryLine();
+    const line = newLine();
     lines.push(line);
     return Promise.resolve(line);
   });
