@@ -1,12 +1,12 @@
 /** `rekey` killed at any moment loses nothing: one key opens all, and a next run ends it. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Vault } from '../../src/access/vault.ts';
 import { PoolSpec } from '../../src/wire.ts';
 import { folder, libsqlAt } from '../store/samples.ts';
 import { canary } from './canary.ts';
-import { sleep, start } from './process.ts';
+import { sleep, sources, start } from './process.ts';
 
 const POOLS = 400;
 const KILLS = 8;
@@ -30,21 +30,12 @@ async function sealed(path: string): Promise<void> {
 
 /** The key files that open every secret of the database. */
 async function fits(path: string): Promise<string[]> {
-  const store = libsqlAt(join(path, 'n.db'));
-  const { pools } = await store.open();
-  await store.close();
-  expect(pools).toHaveLength(POOLS);
-  return NAMES.filter((name) => {
-    if (!existsSync(join(path, name))) return false;
-    const vault = new Vault(readFileSync(join(path, name), 'utf8').trim());
-    try {
-      return pools.every(({ name, settings }) =>
-        JSON.stringify(vault.openSettings(name, settings)).includes(SECRET)
-      );
-    } catch {
-      return false;
-    }
-  });
+  const program = sources('test/e2e/keys_that_open.ts');
+  const files = NAMES.map((name) => join(path, name));
+  const { out } = await start([join(path, 'n.db'), ...files], {}, { program }).finished;
+  const { sealed, fitting } = JSON.parse(out) as { sealed: number; fitting: string[] };
+  expect(sealed).toBe(POOLS);
+  return fitting.map((file) => basename(file));
 }
 
 test('rekey that is killed leaves all under one key, and is ended by the next run', async () => {
