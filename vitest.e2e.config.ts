@@ -1,11 +1,18 @@
 import { defineConfig } from 'vitest/config';
 
-/** Files that wait most of their time, so that they can be run side by side. */
-const WAITING = ['run', 'run_stopped', 'mute', 'proxy/trouble'].map((name) =>
-  `test/e2e/${name}.e2e.ts`
-);
+/** Files that leave the machine idle for a part of their time can run side by side, so many each. */
+const SIDE_BY_SIDE: readonly { name: string; maxWorkers: number; files: readonly string[] }[] = [
+  { name: 'waiting', maxWorkers: 3, files: ['run', 'run_stopped', 'mute', 'proxy/trouble'] },
+  {
+    name: 'starting',
+    maxWorkers: 2,
+    files: ['console', 'exit', 'unsaid', 'restore', 'rekey', 'access', 'tls', 'secrets', 'openapi'],
+  },
+];
 
-/** Whole servers, started and killed: with time to spare, the busy ones one file at a time. */
+const pathOf = (file: string) => `test/e2e/${file}.e2e.ts`;
+
+/** Whole servers, started and killed: with time to spare. */
 const common = {
   setupFiles: ['test/e2e/canary_setup.ts'],
   testTimeout: 60_000,
@@ -16,25 +23,19 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
   test: {
     projects: [
-      {
-        extends: true,
-        test: {
-          ...common,
-          name: 'waiting',
-          include: WAITING,
-          maxWorkers: 3,
-          sequence: { groupOrder: 0 },
-        },
-      },
+      ...SIDE_BY_SIDE.map(({ name, maxWorkers, files }, groupOrder) => ({
+        extends: true as const,
+        test: { ...common, name, include: files.map(pathOf), maxWorkers, sequence: { groupOrder } },
+      })),
       {
         extends: true,
         test: {
           ...common,
           name: 'busy',
           include: ['test/e2e/**/*.e2e.ts'],
-          exclude: WAITING,
+          exclude: SIDE_BY_SIDE.flatMap(({ files }) => files.map(pathOf)),
           fileParallelism: false,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: SIDE_BY_SIDE.length },
         },
       },
     ],

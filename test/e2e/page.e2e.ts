@@ -170,6 +170,8 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await page.locator('form[hx-post$="/drain"] input').fill('shop');
     await press('Drain');
     await page.getByText('paused by the operator: draining').waitFor();
+    // The values change live; the page that follows has this button, and nothing folded open.
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
     await page.getByText('Delete the pool').click();
     const typed = page.locator('form[hx-post$="/delete"] input');
     await typed.fill('shopp');
