@@ -20,6 +20,11 @@ export interface Pieces {
 
 export type AnswerBody = string | Uint8Array | Pieces | null;
 
+/** Whether all of it is there. */
+export function isWhole(body: AnswerBody): body is Exclude<AnswerBody, Pieces> {
+  return body === null || typeof body === 'string' || body instanceof Uint8Array;
+}
+
 export interface Answer {
   readonly status: number;
   /** The reason phrase, where it is not the usual one. */

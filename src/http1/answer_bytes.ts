@@ -2,7 +2,7 @@
  * An answer as the bytes of HTTP/1.1: the head with what frames the body, and pieces in chunks.
  */
 import { STATUS_CODES } from 'node:http';
-import type { Answer } from './answer.ts';
+import { type Answer, isWhole } from './answer.ts';
 import { latin1Bytes } from './head.ts';
 
 /** How the body's end is told: by a length, by chunks, by the connection's end; or it has none. */
@@ -26,8 +26,7 @@ export function framingOfAnswer(
   { method, minor }: Pick<Surroundings, 'method' | 'minor'>,
 ): AnswerFraming {
   if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return 'none';
-  if (body === null || typeof body === 'string' || body instanceof Uint8Array) return 'length';
-  if (body.bytes !== null) return 'length';
+  if (isWhole(body) || body.bytes !== null) return 'length';
   return minor === 0 ? 'close' : 'chunked';
 }
 
@@ -43,15 +42,20 @@ export function headOf(answer: Answer, framing: AnswerFraming, around: Surroundi
   return head;
 }
 
-/** The same as a text, which is what is sent where it is ASCII. */
+/** A head to its end, where a body of so many bytes follows. */
+export function lengthened(head: string, bytes: number): string {
+  return `${head}content-length: ${bytes}\r\n\r\n`;
+}
+
+/** Head and body as a text, which is what is sent where it is ASCII. */
 export function wholeText(head: string, body: string): string {
-  return `${head}content-length: ${body.length}\r\n\r\n${body}`;
+  return lengthened(head, body.length) + body;
 }
 
 /** Head and body of an answer whose body is there. */
 export function wholeBytes(head: string, text: string | Uint8Array): Uint8Array {
   const body = typeof text === 'string' ? encoder.encode(text) : text;
-  const start = latin1Bytes(`${head}content-length: ${body.length}\r\n\r\n`);
+  const start = latin1Bytes(lengthened(head, body.length));
   const bytes = new Uint8Array(start.length + body.length);
   bytes.set(start);
   bytes.set(body, start.length);

@@ -3,17 +3,15 @@
  * answer. While an answer is made or sent the connection is read on, so that a caller that goes
  * away is noticed at once; what it sends behind its request waits its turn.
  */
-import type { Answer, Pieces } from './answer.ts';
-import type { AnswerFraming, Surroundings } from './answer_bytes.ts';
-import { framingOfAnswer, headOf, wholeBytes, wholeText } from './answer_bytes.ts';
-import { chunkOf, LAST_CHUNK } from './chunks.ts';
+import { type Answer, isWhole } from './answer.ts';
+import { framingOfAnswer, headOf } from './answer_bytes.ts';
 import { Connection } from './connection.ts';
-import { HeadTooLargeError, latin1Bytes, type MalformedError } from './head.ts';
+import { HeadTooLargeError, type MalformedError } from './head.ts';
 import { Incoming } from './incoming.ts';
 import type { IncomingBody } from './incoming_body.ts';
-import { largeBuffers } from './large_buffers.ts';
 import type { Line } from './line.ts';
 import { Requests } from './requests.ts';
+import { Sending, type Waiting } from './sending.ts';
 import { turns } from './turns.ts';
 
 /** What callers are answered with. */
@@ -31,12 +29,6 @@ export interface Refusal extends Answer {
   readonly body: string;
 }
 
-/**
- * What is waited for: a request's first byte, the rest of its head (or of a body that nobody
- * wants), the answer, or that the caller takes an answer that is there as a whole.
- */
-export type Waiting = 'idle' | 'head' | 'answer' | 'sent';
-
 /** Read ahead of a caller whose answer is being made; beyond it a hang-up goes unnoticed. */
 const AHEAD_BYTES_MAX = 64 * 1024;
 /** How long a caller may go on sending what nobody reads, so that it can read its answer. */
@@ -45,12 +37,11 @@ const LINGER_MS = 2_000;
 export class Caller<Peer> {
   readonly #connection: Connection;
   readonly #requests: Requests;
+  readonly #sending: Sending;
   readonly #peer: Peer;
   readonly #answering: Answering<Peer>;
   #waiting: Waiting = 'head';
   #isLast = false;
-  /** Ends what is being sent. */
-  #cancel: (() => void) | null = null;
   /** The request that is being answered, and the one whose caller is watched. */
   #request: Incoming | null = null;
   #watched: Incoming | null = null;
@@ -61,6 +52,10 @@ export class Caller<Peer> {
     this.#connection = new Connection(line);
     this.#connection.heard = this.#heard;
     this.#requests = new Requests(this.#connection);
+    this.#sending = new Sending(this.#connection, {
+      date: answering.date,
+      wait: (what) => this.#wait(what),
+    });
     this.#peer = peer;
     this.#answering = answering;
   }
@@ -113,7 +108,8 @@ export class Caller<Peer> {
         const framing = framingOfAnswer(answer, next);
         const isKept = framing !== 'close' && !this.#isLast &&
           next.isKeepAlive && next.isRestShort;
-        await this.#send(next, answer, { framing, isKept });
+        if (framing !== 'none' && !isWhole(answer.body)) this.#watch(next);
+        await this.#sending.send(answer, next, { framing, isKept });
         this.#request = null;
         if (!isKept) return void this.#linger();
         if (next.body?.isRead === false) await this.#readRest(next.body);
@@ -180,92 +176,16 @@ export class Caller<Peer> {
   #goneAway(request: Incoming): void {
     if (this.#request !== request) return;
     request.leave();
-    this.#cancel?.();
+    this.#sending.cancel();
     this.close();
-  }
-
-  #send(
-    request: Incoming,
-    answer: Answer,
-    { framing, isKept }: { framing: AnswerFraming; isKept: boolean },
-  ): Promise<void> {
-    const { method, minor } = request;
-    const around: Surroundings = { method, minor, isKept, date: this.#answering.date() };
-    const head = headOf(answer, framing, around);
-    const { body } = answer;
-    const isWhole = body === null || typeof body === 'string' || body instanceof Uint8Array;
-    if (framing === 'none') {
-      if (!isWhole) body.cancel();
-      this.#wait('sent');
-      return this.#connection.write(latin1Bytes(`${head}\r\n`));
-    }
-    if (isWhole) return this.#sendWhole(head, body ?? '');
-    const length = framing === 'length' ? `content-length: ${body.bytes}\r\n` : '';
-    this.#watch(request);
-    const isGuarded = answer.isForwarded === true;
-    return this.#sendPieces(body, { head: head + length, framing, isGuarded });
-  }
-
-  #sendWhole(head: string, body: string | Uint8Array): Promise<void> {
-    const connection = this.#connection;
-    this.#wait('sent');
-    const sent = typeof body === 'string' ? connection.writeAscii(wholeText(head, body)) : null;
-    return sent ?? connection.write(wholeBytes(head, body));
-  }
-
-  /**
-   * The next piece is fetched while one is sent. Whoever forwards looks after a caller that takes
-   * nothing for as long as pieces come.
-   */
-  async #sendPieces(
-    body: Pieces,
-    { head, framing, isGuarded }: { head: string; framing: AnswerFraming; isGuarded: boolean },
-  ): Promise<void> {
-    const write = async (bytes: Uint8Array) => {
-      if (!isGuarded) this.#wait('sent');
-      await this.#connection.write(bytes);
-      if (!isGuarded) this.#wait('answer');
-    };
-    const fetch = () => {
-      const next = body.next();
-      next.then((piece) => {
-        if (piece === null || body.isEnded === true) this.#wait('sent');
-      }, () => {});
-      return next;
-    };
-    const cancel = this.#cancel = () => {
-      this.#cancel = null;
-      body.cancel();
-    };
-    body.broken = () => {
-      if (this.#cancel === cancel) this.close();
-    };
-    let coming = fetch();
-    try {
-      await write(latin1Bytes(`${head}\r\n`));
-      for (;;) {
-        const piece = await coming;
-        if (piece === null) break;
-        coming = fetch();
-        if (piece.length === 0) continue;
-        await write(framing === 'chunked' ? chunkOf(piece) : piece);
-        largeBuffers.giveBack(piece);
-      }
-      if (framing === 'chunked') await write(LAST_CHUNK);
-    } catch (error) {
-      this.#cancel?.();
-      throw error;
-    } finally {
-      this.#cancel = null;
-    }
   }
 
   async #tunnel(answer: Answer, tunnel: (caller: Connection) => Promise<void>): Promise<void> {
     this.#request = null;
     const around = { method: 'GET', minor: 1, isKept: true, date: '' };
-    const head = latin1Bytes(headOf(answer, 'none', around));
+    const head = headOf(answer, 'none', around);
     // The tunnel has another side to close: its end of this one tells it of a caller that is gone.
-    await this.#connection.write(head).catch(() => this.close());
+    await this.#connection.writeHead(head).catch(() => this.close());
     await tunnel(this.#connection);
     this.close();
   }
@@ -275,7 +195,7 @@ export class Caller<Peer> {
     const answer = this.#answering.refuse(why, error.message);
     const around = { method: 'GET', minor: 1, isKept: false, date: this.#answering.date() };
     const head = headOf(answer, 'length', around);
-    await this.#sendWhole(head, answer.body);
+    await this.#sending.sendWhole(head, answer.body);
     void this.#linger();
   }
 

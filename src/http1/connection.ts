@@ -3,7 +3,7 @@
  * nothing is wanted, so that a hang-up of the other side is noticed at once; the same read then
  * brings what comes next. One read and one write at a time.
  */
-import { latin1 } from './head.ts';
+import { latin1, latin1Bytes } from './head.ts';
 import { LARGE_BYTES, largeBuffers } from './large_buffers.ts';
 import type { Line } from './line.ts';
 import { turns } from './turns.ts';
@@ -11,8 +11,9 @@ import { turns } from './turns.ts';
 /** The buffer that heads and small bodies come in, and the largest that is kept when empty. */
 const SMALL_BYTES = 8 * 1024;
 const KEPT_BYTES = 16 * 1024;
-/** Head and body of nearly every answer that is not forwarded. */
-const ASCII_BYTES = 1024;
+/** Nearly every head, with its body where that is short. */
+const ASCII_BYTES = 2 * 1024;
+const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
 export class Connection {
@@ -31,6 +32,7 @@ export class Connection {
 
   constructor(line: Line) {
     this.line = line;
+    turns.noteOpened();
   }
 
   get isOpen(): boolean {
@@ -85,15 +87,21 @@ export class Connection {
     return piece;
   }
 
-  /** Writes a short text of ASCII characters; null where it is another one, or longer. */
-  writeAscii(text: string): Promise<void> | null {
-    if (text.length > ASCII_BYTES) return null;
-    // One buffer for all answers: making one costs more than filling it.
+  /** Writes a head of Latin-1 characters. */
+  writeHead(head: string): Promise<void> {
+    return this.writeAscii(head) ?? this.write(latin1Bytes(head));
+  }
+
+  /** Writes a text of ASCII characters and bytes behind it; null where it is another, or long. */
+  writeAscii(text: string, body: Uint8Array = NOTHING): Promise<void> | null {
+    if (text.length + body.length > ASCII_BYTES) return null;
+    // One buffer for all of them: what is made anew is freed beside the loop, which takes long.
     const buffer = this.#ascii ??= new Uint8Array(ASCII_BYTES);
     const { read, written } = encoder.encodeInto(text, buffer);
     // Where the buffer is full, as many bytes may be those of fewer characters.
-    const isAscii = read === text.length && written === read;
-    return isAscii ? this.write(buffer.subarray(0, written)) : null;
+    if (read !== text.length || written !== read) return null;
+    if (body.length > 0) buffer.set(body, written);
+    return this.write(buffer.subarray(0, written + body.length));
   }
 
   write(bytes: Uint8Array): Promise<void> {
@@ -105,6 +113,7 @@ export class Connection {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    turns.noteClosed();
     this.line.close();
   }
 

@@ -16,14 +16,25 @@ const HELD_TURNS = 32;
 const NEXT_TURN_MS = 3;
 
 class Turns {
+  #sockets = 0;
   #reads = 0;
   #isOpen = false;
   #fullTurns = 0;
   #held: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | null = null;
 
+  noteOpened(): void {
+    this.#sockets++;
+  }
+
+  noteClosed(): void {
+    this.#sockets--;
+  }
+
   /** A read has ended. */
   noteRead(): void {
+    // So few cannot fill a turn, and to hear of its end costs each of them some.
+    if (this.#sockets < READS_OF_TURN) return;
     this.#reads++;
     if (!this.#isOpen) this.#open();
   }

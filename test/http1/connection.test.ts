@@ -1,13 +1,38 @@
 import { expect, it } from 'vitest';
 import { Connection } from '../../src/http1/connection.ts';
+import { latin1 } from '../../src/http1/head.ts';
 import { MemoryLine } from '../support/lines.ts';
 
-it.each([1022, 1023, 1024, 1025])('%i characters are written as ASCII or not at all', (length) => {
+it.each([2046, 2047, 2048, 2049])('%i characters are written as ASCII or not at all', (length) => {
   for (const odd of [0, 1, 2, 3]) {
     const line = new MemoryLine();
     const text = '\xe9'.repeat(odd).padStart(length, 'x');
-    const isAscii = odd === 0 && length <= 1024;
+    const isAscii = odd === 0 && length <= 2048;
     expect(new Connection(line).writeAscii(text) !== null, `${odd} others`).toBe(isAscii);
     if (!isAscii) expect(line.sent).toBe('');
   }
 });
+
+it.each([
+  ['a short head', 'head\r\n\r\n'],
+  ['a head beyond the buffer', 'h'.repeat(3000)],
+  ['a head of Latin-1 characters', 'h\xe9\xff'],
+])('%s is written as it is, each after the other', async (_, head) => {
+  const line = new MemoryLine();
+  const connection = new Connection(line);
+  for (const text of [head, 'second']) await connection.writeHead(text);
+  expect(line.sent).toBe(`${head}second`);
+});
+
+it.each([[0, true], [2040, true], [2044, true], [2045, false]])(
+  'bytes behind a text of 4, %i of them, are written with it or not at all',
+  async (count, isShort) => {
+    const line = new MemoryLine();
+    const connection = new Connection(line);
+    const body = Uint8Array.from({ length: count }, (_, at) => at % 256);
+    const sent = connection.writeAscii('head', body);
+    expect(sent !== null).toBe(isShort);
+    await sent;
+    expect(line.sent).toBe(isShort ? `head${latin1(body)}` : '');
+  },
+);

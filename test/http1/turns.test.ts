@@ -24,13 +24,24 @@ async function busy(count: number, passes = 1): Promise<void> {
 /** A turn that is not full: nobody is held, and no full turn is remembered. */
 const quiet = () => busy(1);
 
+/** So many connections that their reads can fill a turn. */
+function opened(count: number): void {
+  for (let each = 0; each < count; each++) turns.noteOpened();
+}
+
+function closed(count: number): void {
+  for (let each = 0; each < count; each++) turns.noteClosed();
+}
+
 beforeEach(async () => {
+  opened(FULL);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   await quiet();
 });
 
 afterEach(() => {
   vi.useRealTimers();
+  closed(FULL);
 });
 
 /** Holds a caller, and counts when it is let go. */
@@ -52,6 +63,15 @@ describe('turns', () => {
       expect(turns.forOthers()).toBeNull();
       await quiet();
     }
+  });
+
+  it('hold nobody where too few are connected to fill one', async () => {
+    closed(1);
+    await busy(FULL, 2 * FULL_TURNS);
+    expect(turns.forOthers()).toBeNull();
+    opened(1);
+    await busy(FULL, FULL_TURNS);
+    hold();
   });
 
   it('that stay full hold who was read until one that was not full', async () => {

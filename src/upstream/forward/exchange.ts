@@ -4,7 +4,7 @@
  * connection; only one that ended cleanly on both sides gives it back.
  */
 import { Chunks, readChunk } from '../../http1/chunks.ts';
-import { HeadEnd, latin1Bytes, listOf, MalformedError } from '../../http1/head.ts';
+import { HeadEnd, listOf, MalformedError } from '../../http1/head.ts';
 import type { BodySource } from '../../http1/incoming_body.ts';
 import { pass } from '../../http1/pass.ts';
 import type { AnswerHead } from './answer_head.ts';
@@ -85,7 +85,7 @@ export class Exchange implements Watched {
       const connection = await this.#take(origin);
       this.#connection = connection;
       if (this.#cut !== null) throw cutError(this.#cut);
-      await connection.write(latin1Bytes(head));
+      await connection.writeHead(head);
       if (body !== null) {
         this.#upload = new Upload(body, bodyBytes, {
           moved: () => this.#hasMoved = true,
