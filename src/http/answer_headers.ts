@@ -3,11 +3,11 @@
  * connection and those that could pass for ours, with the pool's own. Repeated ones stay repeated.
  */
 import { headerLine } from '../http1/answer.ts';
-import { type HeaderLine, listOf } from '../http1/head.ts';
+import type { HeaderLines } from '../http1/header_lines.ts';
 import { HOP_BY_HOP } from './request_head.ts';
 
 export interface AnswerParts {
-  readonly headers: readonly HeaderLine[];
+  readonly headers: HeaderLines;
   /** Ours, as whole lines. */
   readonly own: string;
   readonly baseDomain: string;
@@ -22,14 +22,13 @@ const COOKIE_DOMAIN = /;\s*domain\s*=\s*"?\.?([^;"\s]*)/gi;
 /** The headers as they are sent. */
 export function answerHeaders({ headers, own, baseDomain, isLengthKept }: AnswerParts): string {
   let text = own;
-  const named = listOf(headers, 'connection');
-  for (const [name, value] of headers) {
-    const lower = name.toLowerCase();
-    if (HOP_BY_HOP.has(lower) || lower.startsWith('x-nthpool-') || named.includes(lower)) continue;
-    if (lower === 'set-cookie' && isOwnCookie(value, baseDomain)) continue;
-    if (lower === 'content-length' && !(isLengthKept && LENGTH.test(value))) continue;
-    text += headerLine([name, value]);
-  }
+  const named = headers.words('connection');
+  headers.forEach((value, name, asCame) => {
+    if (HOP_BY_HOP.has(name) || name.startsWith('x-nthpool-') || named.includes(name)) return;
+    if (name === 'set-cookie' && isOwnCookie(value, baseDomain)) return;
+    if (name === 'content-length' && !(isLengthKept && LENGTH.test(value))) return;
+    text += headerLine([asCame, value]);
+  });
   return text;
 }
 

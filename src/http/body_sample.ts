@@ -23,12 +23,9 @@ export class BodySample {
   /** For an answer with this head; null where its body is nothing that is to be read. */
   static of({ status, headers }: AnswerHead): BodySample | null {
     if (status !== 200 && status < 400) return null;
-    let isJson = false;
-    for (const [name, value] of headers) {
-      const lower = name.toLowerCase();
-      if (lower === 'content-type') isJson = /\bjson\b/i.test(value);
-      if (lower === 'content-encoding' && value.toLowerCase() !== 'identity') return null;
-    }
+    const coding = headers.get('content-encoding');
+    if (coding !== null && coding.toLowerCase() !== 'identity') return null;
+    const isJson = /\bjson\b/i.test(headers.get('content-type') ?? '');
     return isJson ? new BodySample(status === 200 ? TOLD_WITH_200 : ANY) : null;
   }
 

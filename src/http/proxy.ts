@@ -6,7 +6,6 @@
 import { CEILINGS } from '../ceilings.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
-import { listOf } from '../http1/head.ts';
 import type { HeaderLines } from '../http1/header_lines.ts';
 import type { Incoming } from '../http1/incoming.ts';
 import { type BodySource, sourceOf } from '../http1/incoming_body.ts';
@@ -198,7 +197,7 @@ function isWebSocket({ method, minor, headers, body }: Incoming): boolean {
 
 function isUpgrade(headers: HeaderLines): boolean {
   if (headers.get('upgrade') === null) return false;
-  return listOf(headers, 'connection').includes('upgrade');
+  return headers.words('connection').includes('upgrade');
 }
 
 /** The body as it comes, or again where a policy has read it. */

@@ -3,7 +3,6 @@
  * server or for this connection alone, with the upstream's host and a managed credential. Nothing
  * else is added or changed.
  */
-import { listOf } from '../http1/head.ts';
 import type { HeaderLines } from '../http1/header_lines.ts';
 import type { BodyFraming } from '../http1/incoming.ts';
 import { CallerSecrets } from './caller_secrets.ts';
@@ -56,7 +55,7 @@ const OWN_COOKIE = /^\s*(CF_Authorization|(__Host-)?nthbouncer[\w-]*)\s*=/;
 
 export function requestHead(parts: HeadParts): string {
   const { headers, target, credential, body } = parts;
-  const named = listOf(headers, 'connection');
+  const named = headers.words('connection');
   const secrets = new CallerSecrets(headers, parts.carriers);
   const injected = credential?.header ?? '';
   const host = target.spec.preserveHost ? parts.host : target.host;

@@ -4,7 +4,7 @@
  */
 import type { Answer } from '../http1/answer.ts';
 import { headerText } from '../http1/answer.ts';
-import { listOf, MalformedError } from '../http1/head.ts';
+import { MalformedError } from '../http1/head.ts';
 import type { AnswerHead } from '../upstream/forward/answer_head.ts';
 import { Tunnel } from '../upstream/forward/tunnel.ts';
 import type { UpstreamConnection } from '../upstream/forward/upstream_connection.ts';
@@ -19,7 +19,7 @@ export function upgraded(server: Server, proxied: Proxied): Promise<Answer> {
 
 function joined({ forwarding }: Server, proxied: Proxied, head: AnswerHead): Answer {
   const upstream = proxied.exchange.detach() as UpstreamConnection;
-  if (!listOf(head.headers, 'upgrade').includes('websocket')) {
+  if (!head.headers.words('upgrade').includes('websocket')) {
     upstream.close();
     throw new MalformedError('a switch to another protocol than was asked for');
   }

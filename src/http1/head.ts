@@ -100,13 +100,3 @@ export function latin1Bytes(text: string): Uint8Array {
   for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
   return bytes;
 }
-
-/** The words of a list header (`a, b`) over all its lines, in lower case. */
-export function listOf(headers: Iterable<HeaderLine>, name: string): string[] {
-  const words: string[] = [];
-  for (const [each, value] of headers) {
-    if (each.length !== name.length || each.toLowerCase() !== name) continue;
-    for (const word of value.split(',')) words.push(trimmed(word).toLowerCase());
-  }
-  return words;
-}

@@ -1,7 +1,9 @@
 /**
  * The headers of a message as they came, found by name without regard to case.
  */
-import type { HeaderLine } from './head.ts';
+import { type HeaderLine, trimmed } from './head.ts';
+
+const NONE: readonly string[] = [];
 
 export class HeaderLines implements Iterable<HeaderLine> {
   readonly #lines: readonly HeaderLine[];
@@ -23,6 +25,12 @@ export class HeaderLines implements Iterable<HeaderLine> {
       else found += (name === 'cookie' ? '; ' : ', ') + value;
     }
     return found;
+  }
+
+  /** The words of a list header (`a, b`), in lower case, by its lower-case name. */
+  words(name: string): readonly string[] {
+    const value = this.get(name);
+    return value === null ? NONE : value.split(',').map((word) => trimmed(word).toLowerCase());
   }
 
   /** Each line in its order, with its name in lower case and as it came. */

@@ -4,7 +4,7 @@
  * kept as they were sent, since no two readings of them may differ.
  */
 import type { HeadLines } from './head.ts';
-import { listOf, MalformedError, trimmed } from './head.ts';
+import { MalformedError, trimmed } from './head.ts';
 import { HeaderLines } from './header_lines.ts';
 import type { IncomingBody } from './incoming_body.ts';
 
@@ -131,7 +131,7 @@ export function openLine(first: string, headers: HeaderLines): Opened | null {
 /** @throws MalformedError where the body could be read in two ways */
 export function saysOf(opened: Opened): Says {
   const { headers, minor } = opened;
-  const words = listOf(headers, 'connection');
+  const words = headers.words('connection');
   return {
     framing: framingOf(opened),
     isAwaited: minor === 1 && headers.get('expect')?.toLowerCase() === '100-continue',

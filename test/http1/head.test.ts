@@ -8,7 +8,6 @@ import {
   latin1,
   latin1Bytes,
   linesOf,
-  listOf,
   MalformedError,
 } from '../../src/http1/head.ts';
 
@@ -96,13 +95,5 @@ describe('Latin-1', () => {
       expect(latin1(bytes)).toHaveLength(bytes.length);
       expect(latin1Bytes(latin1(bytes))).toEqual(bytes);
     }
-  });
-});
-
-describe('listOf', () => {
-  it('reads the words of all lines of a name, and of no other', () => {
-    const headers = [['A', 'x, Y'], ['ab', 'no'], ['a', ' z ,']] as const;
-    expect(listOf(headers, 'a')).toEqual(['x', 'y', 'z', '']);
-    expect(listOf(headers, 'c')).toEqual([]);
   });
 });

@@ -27,6 +27,13 @@ describe('header lines', () => {
     expect(new HeaderLines([]).get('host')).toBe(null);
   });
 
+  it('are read as lists of words over all lines of a name, and of no other', () => {
+    const lines = new HeaderLines([['A', 'x, Y'], ['ab', 'no'], ['a', ' z ,'], ['e', '']]);
+    expect(lines.words('a')).toEqual(['x', 'y', 'z', '']);
+    expect(lines.words('e')).toEqual(['']);
+    expect(lines.words('c')).toEqual([]);
+  });
+
   it('are visited and listed in their order, as they came', () => {
     const lines = new HeaderLines(LINES);
     const visited: string[][] = [];

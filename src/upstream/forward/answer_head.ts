@@ -1,8 +1,8 @@
 /**
  * The head of an upstream's answer.
  */
-import type { HeaderLine } from '../../http1/head.ts';
 import { latin1, linesOf, MalformedError } from '../../http1/head.ts';
+import { HeaderLines } from '../../http1/header_lines.ts';
 
 export interface AnswerHead {
   readonly status: number;
@@ -10,8 +10,7 @@ export interface AnswerHead {
   readonly reason: string;
   /** The minor version: 0 or 1. */
   readonly minor: number;
-  /** In the order and case in which they came. */
-  readonly headers: readonly HeaderLine[];
+  readonly headers: HeaderLines;
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
@@ -22,5 +21,5 @@ export function readAnswerHead(bytes: Uint8Array): AnswerHead {
   const status = STATUS_LINE.exec(first);
   if (status === null) throw new MalformedError('a bad status line');
   const [, minor, code, reason = ''] = status;
-  return { status: Number(code), reason, minor: Number(minor), headers };
+  return { status: Number(code), reason, minor: Number(minor), headers: new HeaderLines(headers) };
 }

@@ -4,7 +4,7 @@
  * connection; only one that ended cleanly on both sides gives it back.
  */
 import { Chunks, readChunk } from '../../http1/chunks.ts';
-import { HeadEnd, listOf, MalformedError } from '../../http1/head.ts';
+import { HeadEnd, MalformedError } from '../../http1/head.ts';
 import type { BodySource } from '../../http1/incoming_body.ts';
 import { pass } from '../../http1/pass.ts';
 import type { AnswerHead } from './answer_head.ts';
@@ -284,6 +284,6 @@ const HUNG_UP = 'The upstream closed the connection before it answered.';
 
 /** A second less than the upstream says that it keeps idle connections. */
 function idleMsOf(head: AnswerHead): number {
-  const timeout = listOf(head.headers, 'keep-alive').find((word) => /^timeout=\d{1,6}$/.test(word));
+  const timeout = head.headers.words('keep-alive').find((word) => /^timeout=\d{1,6}$/.test(word));
   return timeout === undefined ? Infinity : Number(timeout.slice(8)) * 1000 - 1000;
 }

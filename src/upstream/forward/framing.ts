@@ -2,7 +2,7 @@
  * Where the body of an answer ends: by its status and the request's method, by length, by chunks,
  * or by the end of the connection. Anything that could be read in two ways is malformed.
  */
-import { listOf, MalformedError } from '../../http1/head.ts';
+import { MalformedError } from '../../http1/head.ts';
 import type { AnswerHead } from './answer_head.ts';
 
 export type Framing =
@@ -19,8 +19,8 @@ const LENGTH = /^\d{1,15}$/;
 
 export function framingOf(head: AnswerHead, method: string): Framing {
   const { status, headers } = head;
-  const codings = listOf(headers, 'transfer-encoding');
-  const lengths = listOf(headers, 'content-length');
+  const codings = headers.words('transfer-encoding');
+  const lengths = headers.words('content-length');
   const [length] = lengths;
   if (length !== undefined) {
     if (!LENGTH.test(length)) throw new MalformedError('a bad content-length');
@@ -41,8 +41,8 @@ export function framingOf(head: AnswerHead, method: string): Framing {
 }
 
 function isFramed({ headers }: AnswerHead): boolean {
-  return listOf(headers, 'transfer-encoding').length > 0 ||
-    listOf(headers, 'content-length').some((length) => length !== '0');
+  return headers.words('transfer-encoding').length > 0 ||
+    headers.words('content-length').some((length) => length !== '0');
 }
 
 /** Whether the connection may carry another request, once this answer has ended as framed. */
@@ -50,6 +50,6 @@ export function isKept(head: AnswerHead, framing: Framing): boolean {
   if (head.minor === 0 || framing.kind === 'close') return false;
   // Some send the body that these statuses cannot have; the next answer must not begin with it.
   if (head.status === 204 && isFramed(head)) return false;
-  if (head.status === 304 && listOf(head.headers, 'transfer-encoding').length > 0) return false;
-  return !listOf(head.headers, 'connection').includes('close');
+  if (head.status === 304 && head.headers.words('transfer-encoding').length > 0) return false;
+  return !head.headers.words('connection').includes('close');
 }

@@ -10,12 +10,10 @@ function headOf(text: string) {
 
 describe('the head of an answer', () => {
   it('is read with its status, its reason and its headers', () => {
-    expect(headOf('HTTP/1.0 404 Not here\r\nX-A:  b c \t\r\nx-a:\r\nB:\xe9\xff\r\n\r\n')).toEqual({
-      status: 404,
-      reason: 'Not here',
-      minor: 0,
-      headers: [['X-A', 'b c'], ['x-a', ''], ['B', '\xe9\xff']],
-    });
+    const text = 'HTTP/1.0 404 Not here\r\nX-A:  b c \t\r\nx-a:\r\nB:\xe9\xff\r\n\r\n';
+    const { headers, ...head } = headOf(text);
+    expect(head).toEqual({ status: 404, reason: 'Not here', minor: 0 });
+    expect([...headers]).toEqual([['X-A', 'b c'], ['x-a', ''], ['B', '\xe9\xff']]);
   });
 
   it.each([
