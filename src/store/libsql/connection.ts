@@ -9,12 +9,9 @@
 import { type Client, createClient, type InStatement, type ResultSet } from '@libsql/client';
 import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql';
 import { StoreError } from '../store.ts';
-import { Checkpointer } from './checkpointer.ts';
-import { fileIdAt } from './file_id.ts';
-import { urlOfPath } from './file_url.ts';
-import { LogFile } from './log_file.ts';
+import { LocalFile } from './local_file.ts';
 import { isOfDisk, storeError } from './store_error.ts';
-import { type Write, Writer } from './writer.ts';
+import type { Write } from './writer.ts';
 
 /** The driver waits on the main thread, so it may hardly wait at all; callers try again. */
 const BUSY_WAIT_MS = 5;
@@ -31,9 +28,6 @@ const LOG_BYTES_KEPT = CHECKPOINT_PAGES * 4096;
 const PRAGMAS = `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
   PRAGMA journal_size_limit = ${LOG_BYTES_KEPT};`;
 
-/** The writer's writes are synced by this file, or need not reach the disk by themselves. */
-const WRITER_PRAGMAS = `${PRAGMAS} PRAGMA synchronous = NORMAL;`;
-
 export interface ConnectionOptions {
   /** A URL that the client takes. */
   readonly url: string;
@@ -48,24 +42,18 @@ export class Connection {
   /** The claim under which this process writes; 0 before it has one. */
   epoch = 0;
   readonly #client: Client;
-  readonly #path: string | null;
-  readonly #log: LogFile | null;
-  /** Both are made by their first use, and anew after the connection is. */
-  #writer: Writer | null = null;
-  #checkpointer: Checkpointer | null = null;
-  /** Whether the writer has appended: a log that was removed before is seen then. */
-  #hasAppended = false;
-  /** The file in use, known from the first use on. */
-  #file: string | null = null;
-  /** Whether what the log holds may not be on the disk although it was to be. */
-  #isLogInDoubt = false;
+  readonly #file: LocalFile | null;
   #tail: Promise<unknown> = Promise.resolve();
   #doubt: 'none' | 'statement' | 'connection' = 'connection';
 
   constructor(options: ConnectionOptions) {
-    this.#path = options.path;
-    this.#log = options.path === null ? null : new LogFile(`${options.path}-wal`);
-    const { url, authToken } = options;
+    const { url, authToken, path } = options;
+    this.#file = path === null ? null : new LocalFile({
+      path,
+      pragmas: PRAGMAS,
+      busyWaitMs: BUSY_WAIT_MS,
+      away: () => this.#doubt = 'connection',
+    });
     try {
       this.#client = createClient({
         url,
@@ -81,7 +69,7 @@ export class Connection {
   }
 
   get isFile(): boolean {
-    return this.#path !== null;
+    return this.#file !== null;
   }
 
   /** Runs the work when all earlier work has ended. The work alone uses {@link client}. */
@@ -110,17 +98,11 @@ export class Connection {
 
   /**
    * Writes one row, and returns its number once it is durable; null where the statement wrote none.
-   * @param isShared see {@link LogFile.sync}
+   * @param isShared see {@link LocalFile.append}
    */
   async append(write: Write, isShared: boolean): Promise<number | null> {
     const { changes, rowId } = await this.run(async (client) => {
-      if (this.#path !== null) {
-        if (!this.#hasAppended) this.checkFile();
-        const written = this.#writerOf(this.#path).write(write);
-        this.#hasAppended = true;
-        await this.#syncLog(isShared);
-        return written;
-      }
+      if (this.#file !== null) return await this.#file.append(write, isShared);
       const { rowsAffected, lastInsertRowid } = await client.execute(write);
       return { changes: rowsAffected, rowId: Number(lastInsertRowid) };
     });
@@ -135,13 +117,13 @@ export class Connection {
    * come between, so that is one piece of work.
    */
   async checkpoint(): Promise<boolean> {
-    const path = this.#path;
-    if (path === null) return true;
-    await this.#checkpointerOf(path).copy().catch((error) => {
+    const file = this.#file;
+    if (file === null) return true;
+    await file.copy().catch((error) => {
       throw this.#doubted(error);
     });
     return await this.run(async (client) => {
-      await this.#checkpointerOf(path).copy();
+      await file.copy();
       const { rows } = await client.execute('PRAGMA wal_checkpoint(RESTART)');
       if (rows[0]?.busy !== 0) return false;
       // The mark's own transaction is not in the main file, and has been counted by then.
@@ -151,59 +133,22 @@ export class Connection {
   }
 
   /**
-   * Looks whether the file and its log are still where they were. SQLite goes on writing to a file
-   * that was moved or removed, and a start would find nothing of that. While the file is away all
+   * Looks whether the file and its log are still where they were. While the file is away all
    * further work fails; a log that is away is first emptied into the file.
    */
   checkFile(): void {
-    if (this.#path === null || this.#log === null) return;
-    this.#checkMainFile(this.#path);
-    if (!this.#log.isAway) return;
-    this.#doubt = 'connection';
-    throw new StoreError('failed', `The log ${this.#log.path} was moved, removed or replaced.`);
+    this.#file?.check();
   }
 
   close(): void {
-    this.#closeHelpers();
+    this.#file?.close();
     this.#client.close();
   }
 
   async #rearrange(client: Client, writes: readonly Write[]): Promise<void> {
     const all = [guard(this.epoch), ...writes];
-    if (this.#path === null) await client.batch(all, 'write');
-    else this.#writerOf(this.#path).writeAll(all);
-  }
-
-  #writerOf(path: string): Writer {
-    if (this.#writer !== null) return this.#writer;
-    this.checkFile();
-    const how = { pragmas: WRITER_PRAGMAS, busyWaitMs: BUSY_WAIT_MS };
-    return this.#writer = new Writer({ path: existing(path), ...how });
-  }
-
-  #checkpointerOf(path: string): Checkpointer {
-    if (this.#checkpointer === null) {
-      this.checkFile();
-      this.#checkpointer = new Checkpointer(existing(path), BUSY_WAIT_MS);
-    }
-    return this.#checkpointer;
-  }
-
-  #closeHelpers(): void {
-    this.#writer?.close();
-    this.#checkpointer?.close();
-    this.#log?.close();
-    this.#writer = this.#checkpointer = null;
-    this.#hasAppended = false;
-  }
-
-  async #syncLog(isShared: boolean): Promise<void> {
-    try {
-      await this.#log?.sync(isShared);
-    } catch (error) {
-      this.#isLogInDoubt = true;
-      throw error;
-    }
+    if (this.#file === null) await client.batch(all, 'write');
+    else this.#file.rearrange(all);
   }
 
   async #attempt<T>(work: (client: Client) => Promise<T>): Promise<T> {
@@ -219,7 +164,7 @@ export class Connection {
   #doubted(error: unknown): StoreError {
     const cause = storeError(error);
     // Where SQLite's own sync fails, earlier pages of the log may be lost that nobody waited for.
-    if (isOfDisk(error)) this.#isLogInDoubt = true;
+    if (isOfDisk(error) && this.#file !== null) this.#file.isLogInDoubt = true;
     // A statement that met a lock stands open until the garbage collector finds it. All other
     // errors end their statement, and a new connection each time would pile up open files.
     if (cause.kind === 'busy') this.#doubt = 'connection';
@@ -233,18 +178,17 @@ export class Connection {
    * may be tried while a lock lasts and leaves nothing open.
    */
   async #recover(): Promise<void> {
-    const path = this.#path;
-    if (path !== null) {
-      this.#file ??= fileIdAt(path);
-      this.#checkMainFile(path);
-      if (this.#isLogInDoubt || this.#log?.isAway) {
+    const file = this.#file;
+    if (file !== null) {
+      file.checkMainFile();
+      if (file.isLogInDoubt || file.isLogAway) {
         // A writer that could not undo its work holds the lock.
-        this.#closeHelpers();
-        await this.#emptyLog();
+        file.close();
+        await this.#emptyLog(file);
       }
     }
     if (this.#doubt === 'connection') {
-      this.#closeHelpers();
+      file?.close();
       await this.#client.reconnect();
     }
     this.#doubt = 'connection';
@@ -257,29 +201,18 @@ export class Connection {
     this.#doubt = 'none';
   }
 
-  #checkMainFile(path: string): void {
-    if (fileIdAt(path) === this.#file) return;
-    this.#doubt = 'connection';
-    throw new StoreError('failed', `The database ${path} was moved, removed or replaced.`);
-  }
-
   /**
    * The old connection alone still reaches a log that was removed, and all that is only there.
    * After a sync that failed the system may take the log for written: only the main file is sure.
    */
-  async #emptyLog(): Promise<void> {
+  async #emptyLog(file: LocalFile): Promise<void> {
     this.#doubt = 'connection';
     const { rows } = await this.#client.execute('PRAGMA wal_checkpoint(TRUNCATE)');
     if (rows[0]?.busy !== 0) {
-      throw new StoreError('failed', `What was in ${this.#path}-wal could not be kept yet.`);
+      throw new StoreError('failed', `What was in ${file.path}-wal could not be kept yet.`);
     }
-    this.#isLogInDoubt = false;
+    file.isLogInDoubt = false;
   }
-}
-
-/** The file as SQLite opens it without making a new one, should it be gone. */
-function existing(path: string): string {
-  return `${urlOfPath(path)}?mode=rw`;
 }
 
 function fetchInTime(input: Request): Promise<Response> {
