@@ -1,7 +1,9 @@
 /**
  * `npm run bench:proxy`: small GETs and a body of 1 MiB through the proxy, beside nginx, HAProxy
- * and a plain fetch proxy in the same run, one after another in each round. Needs wrk, nginx and
- * haproxy (Debian packages) on the PATH. Options: --seconds N, --rounds N, --connections 1,16,64.
+ * and a plain fetch proxy in the same run, one after another in each round; a ratio is the median
+ * of the rounds' own. Before the rounds each runs warm, since they are to run for months. Needs
+ * wrk, nginx and haproxy (Debian packages) on the PATH. Options: --seconds N, --rounds N,
+ * --connections 1,16,64, --warm N (seconds; 0 to begin cold).
  */
 import { inFolder, median, optionsOf } from '../head.ts';
 import { startAll, type Target } from './servers.ts';
@@ -11,12 +13,18 @@ interface Run {
   readonly p99ms: number;
 }
 
-const values = optionsOf({ seconds: '3', rounds: '3', connections: '1,16,64' });
+const values = optionsOf({ seconds: '3', rounds: '5', connections: '1,16,64', warm: '6' });
+const WARM_CONNECTIONS = 16;
 await inFolder(async (folder) => {
   const targets = await startAll(folder);
   try {
     for (const [what, path] of [['small GET', '/'], ['1 MiB', '/mib']] as const) {
       console.log(`\n${what}: requests/s (ratio to nginx), p99 ms (ratio)`);
+      if (values.warm !== '0') {
+        for (const target of targets) {
+          await load(target, path, { connections: WARM_CONNECTIONS, seconds: values.warm });
+        }
+      }
       for (const connections of values.connections.split(',').map(Number)) {
         await compare(targets, path, connections);
       }
@@ -34,26 +42,33 @@ async function compare(
   const runs = new Map<string, Run[]>(targets.map(({ name }) => [name, []]));
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const target of targets) {
-      runs.get(target.name)?.push(await load(target, path, connections));
+      runs.get(target.name)?.push(
+        await load(target, path, { connections, seconds: values.seconds }),
+      );
     }
   }
-  const of = (name: string, pick: (run: Run) => number) => median((runs.get(name) ?? []).map(pick));
-  const nginx = { rate: of('nginx', (run) => run.rate), p99ms: of('nginx', (run) => run.p99ms) };
+  const nginx = runs.get('nginx') ?? [];
+  const told = (own: readonly Run[], pick: (run: Run) => number, digits: number) => {
+    const ratios = own.map((run, round) => pick(run) / pick(nginx[round] as Run));
+    return `${median(own.map(pick)).toFixed(digits)} (${median(ratios).toFixed(2)})`;
+  };
   const cells = targets.map(({ name }) => {
-    const rate = of(name, (run) => run.rate);
-    const p99ms = of(name, (run) => run.p99ms);
-    return `${name} ${rate.toFixed(0)} (${(rate / nginx.rate).toFixed(2)}), ` +
-      `${p99ms.toFixed(2)} (${(p99ms / nginx.p99ms).toFixed(2)})`;
+    const own = runs.get(name) ?? [];
+    return `${name} ${told(own, (run) => run.rate, 0)}, ${told(own, (run) => run.p99ms, 2)}`;
   });
   console.log(`${String(connections).padStart(3)} connections | ${cells.join(' | ')}`);
 }
 
-async function load({ name, port }: Target, path: string, connections: number): Promise<Run> {
+async function load(
+  { name, port }: Target,
+  path: string,
+  { connections, seconds }: { connections: number; seconds: string },
+): Promise<Run> {
   const { stdout } = await new Deno.Command('wrk', {
     args: [
       '-t1',
       `-c${connections}`,
-      `-d${values.seconds}s`,
+      `-d${seconds}s`,
       '--latency',
       `http://127.0.0.1:${port}${path}`,
     ],
