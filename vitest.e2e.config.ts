@@ -6,7 +6,7 @@ const SIDE_BY_SIDE: readonly { name: string; maxWorkers: number; files: readonly
   {
     name: 'starting',
     maxWorkers: 2,
-    files: ['console', 'exit', 'unsaid', 'restore', 'rekey', 'access', 'tls', 'secrets', 'openapi'],
+    files: ['console', 'unsaid', 'restore', 'access', 'secrets', 'openapi'],
   },
 ];
 

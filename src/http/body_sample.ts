@@ -23,8 +23,7 @@ export class BodySample {
   /** For an answer with this head; null where its body is nothing that is to be read. */
   static of({ status, headers }: AnswerHead): BodySample | null {
     if (status !== 200 && status < 400) return null;
-    const coding = headers.get('content-encoding');
-    if (coding !== null && coding.toLowerCase() !== 'identity') return null;
+    if (headers.words('content-encoding').some((word) => word !== 'identity')) return null;
     const isJson = /\bjson\b/i.test(headers.get('content-type') ?? '');
     return isJson ? new BodySample(status === 200 ? TOLD_WITH_200 : ANY) : null;
   }

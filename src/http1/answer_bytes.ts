@@ -43,19 +43,19 @@ export function headOf(answer: Answer, framing: AnswerFraming, around: Surroundi
 }
 
 /** A head to its end, where a body of so many bytes follows. */
-export function lengthened(head: string, bytes: number): string {
+export function headWithLength(head: string, bytes: number): string {
   return `${head}content-length: ${bytes}\r\n\r\n`;
 }
 
 /** Head and body as a text, which is what is sent where it is ASCII. */
 export function wholeText(head: string, body: string): string {
-  return lengthened(head, body.length) + body;
+  return headWithLength(head, body.length) + body;
 }
 
 /** Head and body of an answer whose body is there. */
 export function wholeBytes(head: string, text: string | Uint8Array): Uint8Array {
   const body = typeof text === 'string' ? encoder.encode(text) : text;
-  const start = latin1Bytes(lengthened(head, body.length));
+  const start = latin1Bytes(headWithLength(head, body.length));
   const bytes = new Uint8Array(start.length + body.length);
   bytes.set(start);
   bytes.set(body, start.length);

@@ -11,7 +11,7 @@ import { Incoming } from './incoming.ts';
 import type { IncomingBody } from './incoming_body.ts';
 import type { Line } from './line.ts';
 import { Requests } from './requests.ts';
-import { Sending, type Waiting } from './sending.ts';
+import { Sending } from './sending.ts';
 import { turns } from './turns.ts';
 
 /** What callers are answered with. */
@@ -28,6 +28,12 @@ export interface Answering<Peer> {
 export interface Refusal extends Answer {
   readonly body: string;
 }
+
+/**
+ * What is waited for: a request's first byte, the rest of its head (or of a body that nobody
+ * wants), the answer, or that the caller takes an answer that is there as a whole.
+ */
+export type Waiting = 'idle' | 'head' | 'answer' | 'sent';
 
 /** Read ahead of a caller whose answer is being made; beyond it a hang-up goes unnoticed. */
 const AHEAD_BYTES_MAX = 64 * 1024;
@@ -214,5 +220,5 @@ export class Caller<Peer> {
 }
 
 function cancel({ body }: Answer): void {
-  if (body !== null && typeof body === 'object' && 'cancel' in body) body.cancel();
+  if (!isWhole(body)) body.cancel();
 }

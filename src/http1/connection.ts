@@ -12,7 +12,7 @@ import { turns } from './turns.ts';
 const SMALL_BYTES = 8 * 1024;
 const KEPT_BYTES = 16 * 1024;
 /** Nearly every head, with its body where that is short. */
-const ASCII_BYTES = 2 * 1024;
+const SHORT_BYTES = 2 * 1024;
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 
@@ -28,7 +28,7 @@ export class Connection {
   heard: ((isThere: boolean) => void) | null = null;
   #isOpen = true;
   #isStreaming = false;
-  #ascii: Uint8Array | null = null;
+  #short: Uint8Array | null = null;
 
   constructor(line: Line) {
     this.line = line;
@@ -89,14 +89,17 @@ export class Connection {
 
   /** Writes a head of Latin-1 characters. */
   writeHead(head: string): Promise<void> {
-    return this.writeAscii(head) ?? this.write(latin1Bytes(head));
+    return this.writeShort(head) ?? this.write(latin1Bytes(head));
   }
 
-  /** Writes a text of ASCII characters and bytes behind it; null where it is another, or long. */
-  writeAscii(text: string, body: Uint8Array = NOTHING): Promise<void> | null {
-    if (text.length + body.length > ASCII_BYTES) return null;
-    // One buffer for all of them: what is made anew is freed beside the loop, which takes long.
-    const buffer = this.#ascii ??= new Uint8Array(ASCII_BYTES);
+  /**
+   * Writes a text and bytes behind it; null where the text is not ASCII, or both are too long. The
+   * write before must have ended: one buffer serves all of them.
+   */
+  writeShort(text: string, body: Uint8Array = NOTHING): Promise<void> | null {
+    if (text.length + body.length > SHORT_BYTES) return null;
+    // Buffers made anew are freed on another thread, in bursts of a ms that hold up the machine.
+    const buffer = this.#short ??= new Uint8Array(SHORT_BYTES);
     const { read, written } = encoder.encodeInto(text, buffer);
     // Where the buffer is full, as many bytes may be those of fewer characters.
     if (read !== text.length || written !== read) return null;

@@ -27,7 +27,7 @@ export class HeaderLines implements Iterable<HeaderLine> {
     return found;
   }
 
-  /** The words of a list header (`a, b`), in lower case, by its lower-case name. */
+  /** The words of a list header (`a, b`; no cookies), in lower case, by its lower-case name. */
   words(name: string): readonly string[] {
     const value = this.get(name);
     return value === null ? NONE : value.split(',').map((word) => trimmed(word).toLowerCase());

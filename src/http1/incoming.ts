@@ -4,7 +4,7 @@
  * kept as they were sent, since no two readings of them may differ.
  */
 import type { HeadLines } from './head.ts';
-import { MalformedError, trimmed } from './head.ts';
+import { MalformedError } from './head.ts';
 import { HeaderLines } from './header_lines.ts';
 import type { IncomingBody } from './incoming_body.ts';
 
@@ -145,16 +145,16 @@ const CHUNKED: BodyFraming = { kind: 'chunked' };
 /** How a request's body is framed. @throws MalformedError where it could be read in two ways */
 export function framingOf({ headers, minor }: Opened): BodyFraming {
   const coding = headers.get('transfer-encoding');
-  const length = headers.get('content-length');
+  const lengths = headers.words('content-length');
   if (coding !== null) {
-    if (length !== null) throw new MalformedError('a body that is framed in two ways');
+    if (lengths.length > 0) throw new MalformedError('a body that is framed in two ways');
     if (minor === 0 || coding.toLowerCase() !== 'chunked') {
       throw new MalformedError('a transfer coding other than chunked');
     }
     return CHUNKED;
   }
-  if (length === null) return NONE;
-  const [first = '', ...others] = length.split(',').map((each) => trimmed(each));
+  if (lengths.length === 0) return NONE;
+  const [first = '', ...others] = lengths;
   if (!LENGTH.test(first) || others.some((other) => other !== first)) {
     throw new MalformedError('a Content-Length that is not one number');
   }

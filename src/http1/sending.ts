@@ -1,30 +1,26 @@
 /**
- * Sends answers to a caller: as a whole where all is there, else in pieces as they come.
+ * Sends answers to a caller: as a whole where all is there, else in pieces as they come. It gives
+ * a piece back only once it was written, and ends no connection but for an answer that will never
+ * be whole.
  */
 import { type Answer, isWhole, type Pieces } from './answer.ts';
 import type { AnswerFraming, Surroundings } from './answer_bytes.ts';
-import { headOf, lengthened, wholeBytes, wholeText } from './answer_bytes.ts';
+import { headOf, headWithLength, wholeBytes, wholeText } from './answer_bytes.ts';
 import { chunkOf, LAST_CHUNK } from './chunks.ts';
 import type { Connection } from './connection.ts';
 import { largeBuffers } from './large_buffers.ts';
 
-/**
- * What is waited for: a request's first byte, the rest of its head (or of a body that nobody
- * wants), the answer, or that the caller takes an answer that is there as a whole.
- */
-export type Waiting = 'idle' | 'head' | 'answer' | 'sent';
-
 export interface SendingOptions {
   /** The current `Date` line. */
   readonly date: () => string;
-  /** Hears what is waited for. */
-  readonly wait: (what: Waiting) => void;
+  /** Hears what is waited for: more of the answer, or that the caller takes what is there. */
+  readonly wait: (what: 'answer' | 'sent') => void;
 }
 
 export class Sending {
   readonly #connection: Connection;
   readonly #date: () => string;
-  readonly #wait: (what: Waiting) => void;
+  readonly #wait: SendingOptions['wait'];
   /** Ends what is being sent. */
   #cancel: (() => void) | null = null;
 
@@ -34,7 +30,7 @@ export class Sending {
     this.#wait = wait;
   }
 
-  /** Resolves once all is sent. */
+  /** Resolves once all is sent; rejects where the connection, or the answer, broke off. */
   send(
     answer: Answer,
     { method, minor }: Pick<Surroundings, 'method' | 'minor'>,
@@ -48,9 +44,9 @@ export class Sending {
       return this.#connection.writeHead(`${head}\r\n`);
     }
     if (isWhole(body)) return this.sendWhole(head, body ?? '');
-    const length = framing === 'length' ? `content-length: ${body.bytes}\r\n` : '';
     const isGuarded = answer.isForwarded === true;
-    return this.#sendPieces(body, { head: head + length, framing, isGuarded });
+    const whole = body.bytes === null ? `${head}\r\n` : headWithLength(head, body.bytes);
+    return this.#sendPieces(body, { head: whole, framing, isGuarded });
   }
 
   /** @param head without what frames the body. */
@@ -58,8 +54,8 @@ export class Sending {
     const connection = this.#connection;
     this.#wait('sent');
     const sent = typeof body === 'string'
-      ? connection.writeAscii(wholeText(head, body))
-      : connection.writeAscii(lengthened(head, body.length), body);
+      ? connection.writeShort(wholeText(head, body))
+      : connection.writeShort(headWithLength(head, body.length), body);
     return sent ?? connection.write(wholeBytes(head, body));
   }
 
@@ -98,7 +94,7 @@ export class Sending {
     };
     let coming = fetch();
     try {
-      await send(() => connection.writeHead(`${head}\r\n`));
+      await send(() => connection.writeHead(head));
       for (;;) {
         const piece = await coming;
         if (piece === null) break;

@@ -2,10 +2,9 @@
  * All connections of callers: takes them in, looks after those that send nothing, and sees them to
  * their end. One timer for all of them.
  */
-import type { Answering } from './caller.ts';
+import type { Answering, Waiting } from './caller.ts';
 import { Caller } from './caller.ts';
 import type { Line } from './line.ts';
-import type { Waiting } from './sending.ts';
 
 const SWEEP_MS = 1_000;
 /** Sweeps that a head may take, from its first byte or the connection's beginning. */

@@ -23,18 +23,20 @@ class Turns {
   #held: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | null = null;
 
+  /** A connection began, of a caller or to an upstream. */
   noteOpened(): void {
     this.#sockets++;
   }
 
+  /** It was closed, which is told once. */
   noteClosed(): void {
     this.#sockets--;
   }
 
   /** A read has ended. */
   noteRead(): void {
-    // So few cannot fill a turn, and to hear of its end costs each of them some.
-    if (this.#sockets < READS_OF_TURN) return;
+    // Among so few nobody is put off for long, and to hear of a turn's end costs each of them some.
+    if (this.#sockets < READS_OF_TURN && this.#fullTurns === 0) return;
     this.#reads++;
     if (!this.#isOpen) this.#open();
   }

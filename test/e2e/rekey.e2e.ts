@@ -32,9 +32,11 @@ async function sealed(path: string): Promise<void> {
 async function fits(path: string): Promise<string[]> {
   const program = sources('test/e2e/keys_that_open.ts');
   const files = NAMES.map((name) => join(path, name));
-  const { out } = await start([join(path, 'n.db'), ...files], {}, { program }).finished;
-  const { sealed, fitting } = JSON.parse(out) as { sealed: number; fitting: string[] };
-  expect(sealed).toBe(POOLS);
+  const { out, ...rest } = await start([join(path, 'n.db'), SECRET, ...files], {}, { program })
+    .finished;
+  expect(rest).toMatchObject({ code: 0, err: '' });
+  const { count, fitting } = JSON.parse(out) as { count: number; fitting: string[] };
+  expect(count).toBe(POOLS);
   return fitting.map((file) => basename(file));
 }
 

@@ -123,7 +123,7 @@ describe('a text of an answer', () => {
       let text = '';
       const { line } = serve(() => ({ ...ok(text), headers: 'x: \xe9\r\n' }));
       const plain = serve(() => ok(text)).line;
-      for (let length = 900; length < 1100; length++) {
+      for (let length = 1900; length < 2100; length++) {
         text = `${odd}${'x'.repeat(length)}y`;
         line.sent = plain.sent = '';
         line.gives(GET);
@@ -133,6 +133,24 @@ describe('a text of an answer', () => {
         const [answer] = answersIn(line.sent);
         expect([answer?.body === bytes, answer?.headers.get('x')]).toEqual([true, '\xe9']);
         expect(answersIn(plain.sent)[0]?.body === bytes).toBe(true);
+      }
+    }
+  });
+});
+
+describe('bytes of an answer', () => {
+  it('come whole at any length, whatever they are', async () => {
+    let body = new Uint8Array();
+    const { line } = serve(() => ({ ...ok(''), body, headers: 'x: \xe9\r\n' }));
+    const plain = serve(() => ({ ...ok(''), body })).line;
+    for (let length = 0; length < 2100; length = length < 1900 ? length + 50 : length + 1) {
+      body = Uint8Array.from({ length }, (_, at) => at % 256);
+      line.sent = plain.sent = '';
+      line.gives(GET);
+      plain.gives(GET);
+      await settled();
+      for (const { sent } of [line, plain]) {
+        expect(answersIn(sent)[0]?.body === latin1(body), `${length}`).toBe(true);
       }
     }
   });

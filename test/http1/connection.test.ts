@@ -1,6 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Connection } from '../../src/http1/connection.ts';
 import { latin1 } from '../../src/http1/head.ts';
+import { turns } from '../../src/http1/turns.ts';
 import { MemoryLine } from '../support/lines.ts';
 
 it.each([2046, 2047, 2048, 2049])('%i characters are written as ASCII or not at all', (length) => {
@@ -8,7 +9,7 @@ it.each([2046, 2047, 2048, 2049])('%i characters are written as ASCII or not at 
     const line = new MemoryLine();
     const text = '\xe9'.repeat(odd).padStart(length, 'x');
     const isAscii = odd === 0 && length <= 2048;
-    expect(new Connection(line).writeAscii(text) !== null, `${odd} others`).toBe(isAscii);
+    expect(new Connection(line).writeShort(text) !== null, `${odd} others`).toBe(isAscii);
     if (!isAscii) expect(line.sent).toBe('');
   }
 });
@@ -30,9 +31,24 @@ it.each([[0, true], [2040, true], [2044, true], [2045, false]])(
     const line = new MemoryLine();
     const connection = new Connection(line);
     const body = Uint8Array.from({ length: count }, (_, at) => at % 256);
-    const sent = connection.writeAscii('head', body);
+    const sent = connection.writeShort('head', body);
     expect(sent !== null).toBe(isShort);
     await sent;
     expect(line.sent).toBe(isShort ? `head${latin1(body)}` : '');
   },
 );
+
+it('is counted among the open ones from its beginning until it is closed', async () => {
+  const opened = vi.spyOn(turns, 'noteOpened');
+  const closed = vi.spyOn(turns, 'noteClosed');
+  const read = vi.spyOn(turns, 'noteRead');
+  const line = new MemoryLine();
+  const connection = new Connection(line);
+  line.gives('x');
+  await connection.more();
+  expect([opened, closed, read].map(({ mock }) => mock.calls.length)).toEqual([1, 0, 1]);
+  connection.close();
+  connection.close();
+  expect([opened, closed, read].map(({ mock }) => mock.calls.length)).toEqual([1, 1, 1]);
+  vi.restoreAllMocks();
+});

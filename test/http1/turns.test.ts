@@ -65,13 +65,22 @@ describe('turns', () => {
     }
   });
 
-  it('hold nobody where too few are connected to fill one', async () => {
+  it('hold nobody where too few are connected for one to be put off', async () => {
     closed(1);
     await busy(FULL, 2 * FULL_TURNS);
     expect(turns.forOthers()).toBeNull();
     opened(1);
     await busy(FULL, FULL_TURNS);
     hold();
+  });
+
+  it('that were full are forgotten by a quiet one, also among few', async () => {
+    await busy(FULL, FULL_TURNS - 1);
+    closed(1);
+    await quiet();
+    opened(1);
+    await busy(FULL);
+    expect(turns.forOthers()).toBeNull();
   });
 
   it('that stay full hold who was read until one that was not full', async () => {

@@ -1,5 +1,5 @@
 /** The connection to a file: what it no longer trusts after an error of the disk. */
-import { statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { LibsqlError } from '@libsql/client';
 import { expect, test, vi } from 'vitest';
@@ -39,5 +39,19 @@ test('a copy beside other work that fails is a StoreError, and the log is in dou
   expect(copy).toHaveBeenCalledTimes(1);
   expect(await logBytes()).toBe(0);
   copy.mockRestore();
+  connection.close();
+});
+
+test('a file that is gone before its first use is not taken for one made anew', async () => {
+  const path = join(folder(), 'a.db');
+  await (await opened(path)).close();
+  const connection = new Connection({ url: urlOfPath(path), path });
+  rmSync(path);
+  for (let tries = 0; tries < 3; tries++) {
+    await expect(connection.execute('SELECT 1', [])).rejects.toMatchObject({
+      kind: 'failed',
+      message: expect.stringContaining('was moved, removed or replaced'),
+    });
+  }
   connection.close();
 });

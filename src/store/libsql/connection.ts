@@ -98,7 +98,7 @@ export class Connection {
 
   /**
    * Writes one row, and returns its number once it is durable; null where the statement wrote none.
-   * @param isShared see {@link LocalFile.append}
+   * @param isShared see {@link LogFile.sync}
    */
   async append(write: Write, isShared: boolean): Promise<number | null> {
     const { changes, rowId } = await this.run(async (client) => {

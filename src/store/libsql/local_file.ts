@@ -35,7 +35,7 @@ export class LocalFile {
   /** Whether something was appended: a log that was removed before is seen then. */
   #hasAppended = false;
   /** The file in use, known from the first use on. */
-  #file: string | null = null;
+  #fileId: string | null = null;
 
   constructor(options: LocalFileOptions) {
     this.path = options.path;
@@ -85,8 +85,8 @@ export class LocalFile {
   /** @throws StoreError where the file was moved, removed or replaced. */
   checkMainFile(): void {
     const found = fileIdAt(this.path);
-    this.#file ??= found;
-    if (found !== this.#file) {
+    this.#fileId ??= found;
+    if (found === null || found !== this.#fileId) {
       throw this.#away(`The database ${this.path} was moved, removed or replaced.`);
     }
   }

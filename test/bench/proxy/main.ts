@@ -1,7 +1,7 @@
 /**
  * `npm run bench:proxy`: small GETs and a body of 1 MiB through the proxy, beside nginx, HAProxy
  * and a plain fetch proxy in the same run, one after another in each round; a ratio is the median
- * of the rounds' own. Before the rounds each runs warm, since they are to run for months. Needs
+ * of the rounds' own. Before the rounds each server runs warm, as one does for months. Needs
  * wrk, nginx and haproxy (Debian packages) on the PATH. Options: --seconds N, --rounds N,
  * --connections 1,16,64, --warm N (seconds; 0 to begin cold).
  */
@@ -19,8 +19,8 @@ await inFolder(async (folder) => {
   const targets = await startAll(folder);
   try {
     for (const [what, path] of [['small GET', '/'], ['1 MiB', '/mib']] as const) {
-      console.log(`\n${what}: requests/s (ratio to nginx), p99 ms (ratio)`);
-      if (values.warm !== '0') {
+      console.log(`\n${what}: requests/s, p99 ms (medians of the rounds' ratios to nginx)`);
+      if (Number(values.warm) > 0) {
         for (const target of targets) {
           await load(target, path, { connections: WARM_CONNECTIONS, seconds: values.warm });
         }
