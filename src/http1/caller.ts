@@ -48,6 +48,8 @@ export class Caller<Peer> {
   readonly #answering: Answering<Peer>;
   #waiting: Waiting = 'head';
   #isLast = false;
+  /** Whether the connection ends with the answer that is being sent. */
+  #isEnding = false;
   /** The request that is being answered, and the one whose caller is watched. */
   #request: Incoming | null = null;
   #watched: Incoming | null = null;
@@ -114,6 +116,7 @@ export class Caller<Peer> {
         const framing = framingOfAnswer(answer, next);
         const isKept = framing !== 'close' && !this.#isLast &&
           next.isKeepAlive && next.isRestShort;
+        this.#isEnding = !isKept;
         if (framing !== 'none' && !isWhole(answer.body)) this.#watch(next);
         await this.#sending.send(answer, next, { framing, isKept });
         this.#request = null;
@@ -161,14 +164,20 @@ export class Caller<Peer> {
   }
 
   #readOn(request: Incoming): void {
+    const connection = this.#connection;
     const isElsewhere = request.body?.isBeingRead === true;
-    const isFull = this.#connection.aheadBytes >= AHEAD_BYTES_MAX;
+    const isFull = connection.aheadBytes >= AHEAD_BYTES_MAX;
+    if (isFull && !isElsewhere && this.#isEnding && this.#request === request) {
+      // Nobody wants it, but the caller may take its answer only when it has sent all.
+      connection.take(connection.aheadBytes);
+      return this.#readOn(request);
+    }
     if (this.#request !== request || isElsewhere || isFull) {
       if (this.#watched === request) this.#watched = null;
       return;
     }
     const others = turns.forOthers();
-    if (others === null) void this.#connection.more();
+    if (others === null) void connection.more();
     else void others.then(() => this.#readOn(request));
   }
 

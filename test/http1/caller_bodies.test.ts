@@ -23,6 +23,26 @@ function lastWord(sent: string): string | undefined {
 }
 
 describe('a body that nobody reads', () => {
+  it('is taken to its end by a caller that reads its answer only afterwards', async () => {
+    for (const lines of [length(1_000_000), CHUNKED]) {
+      const flow = new Flow(5_000).gives('y'.repeat(5_000), null);
+      const served = serve(() => Promise.resolve(ok(flow)));
+      const { line } = served;
+      line.bytesMax = 1_000;
+      line.gives(post(lines));
+      await settled();
+      for (let sent = 0; sent < 1_000_000; sent += 50_000) {
+        line.gives('x'.repeat(50_000));
+        await settled();
+        expect(line.hasUnread, `${sent}`).toBe(false);
+      }
+      line.takes();
+      await settled();
+      expect(answersIn(line.sent).map(({ body }) => body.length)).toEqual([5_000]);
+      expect([line.isWriteClosed, line.isClosed]).toEqual([true, false]);
+    }
+  });
+
   const answers = [() => ok('no'), () => Promise.resolve(ok('no'))];
 
   it('is read for nothing where it is short', async () => {

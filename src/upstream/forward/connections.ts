@@ -70,8 +70,8 @@ export class Connections {
     });
   }
 
-  /** Closes those that have been idle for long; called now and then. */
-  sweep(): void {
+  /** Closes those that have been idle for long; called now and then while some are left (true). */
+  sweep(): boolean {
     const nowMs = this.#options.nowMs();
     for (const [name, idle] of this.#idle) {
       while (idle[0] !== undefined && nowMs - idle[0].idleSinceMs > IDLE_MS_MAX) {
@@ -79,6 +79,7 @@ export class Connections {
       }
       if (idle.length === 0) this.#idle.delete(name);
     }
+    return this.#idle.size > 0;
   }
 
   #drop(connection: UpstreamConnection): void {

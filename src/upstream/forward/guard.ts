@@ -14,12 +14,12 @@ export interface Watched extends Placed {
 
 export class Guard {
   readonly #nowMs: () => number;
-  readonly #also: () => void;
+  readonly #also: () => boolean;
   readonly #watched = new Roster<Watched>();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
-  /** @param also is done at each sweep, too. */
-  constructor(nowMs: () => number, also: () => void = () => {}) {
+  /** @param also is done at each sweep, too; whether it wants to be done again. */
+  constructor(nowMs: () => number, also: () => boolean = () => false) {
     this.#nowMs = nowMs;
     this.#also = also;
   }
@@ -40,8 +40,8 @@ export class Guard {
 
   #sweep(): void {
     const nowMs = this.#nowMs();
-    this.#also();
     for (const watched of this.#watched) watched.look(nowMs);
-    this.#timer = this.#watched.size > 0 ? setTimeout(() => this.#sweep(), SWEEP_MS) : null;
+    const isWanted = this.#also() || this.#watched.size > 0;
+    this.#timer = isWanted ? setTimeout(() => this.#sweep(), SWEEP_MS) : null;
   }
 }
