@@ -6,8 +6,11 @@
  * that was read is read again only when all that were ready have had their turn.
  */
 
-/** Reads that one turn ends at most: the budget of a task in tokio, `coop`. */
-const READS_OF_TURN = 128;
+/**
+ * A turn ends 128 operations at most, the budget of a task in tokio (`coop`). Nearly all are reads,
+ * but most full turns have an accept, a dial or a write that waited among them, too.
+ */
+const FULL_READS = 120;
 /** So many full turns without a pause, and somebody may be passed over each time. */
 const FULL_TURNS = 4;
 /** Full turns for which a caller is held at most. */
@@ -36,7 +39,7 @@ class Turns {
   /** A read has ended. */
   noteRead(): void {
     // Among so few nobody is put off for long, and to hear of a turn's end costs each of them some.
-    if (this.#sockets < READS_OF_TURN && this.#fullTurns === 0) return;
+    if (this.#sockets < FULL_READS && this.#fullTurns === 0) return;
     this.#reads++;
     if (!this.#isOpen) this.#open();
   }
@@ -57,7 +60,7 @@ class Turns {
     const reads = this.#reads;
     this.#reads = 0;
     this.#isOpen = false;
-    if (reads < READS_OF_TURN) return this.#letGo(0);
+    if (reads < FULL_READS) return this.#letGo(0);
     if (++this.#fullTurns < FULL_TURNS) return;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { turns } from '../../src/http1/turns.ts';
 
-const FULL = 128;
+const FULL = 120;
 /** From so many full turns on callers are held. */
 const FULL_TURNS = 4;
 const HELD_TURNS = 32;
