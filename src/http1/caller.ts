@@ -167,15 +167,12 @@ export class Caller<Peer> {
     const connection = this.#connection;
     const isElsewhere = request.body?.isBeingRead === true;
     const isFull = connection.aheadBytes >= AHEAD_BYTES_MAX;
-    if (isFull && !isElsewhere && this.#isEnding && this.#request === request) {
-      // Nobody wants it, but the caller may take its answer only when it has sent all.
-      connection.take(connection.aheadBytes);
-      return this.#readOn(request);
-    }
-    if (this.#request !== request || isElsewhere || isFull) {
+    if (this.#request !== request || isElsewhere || isFull && !this.#isEnding) {
       if (this.#watched === request) this.#watched = null;
       return;
     }
+    // Nobody wants it, but the caller may take its answer only when it has sent all.
+    if (isFull) connection.take(connection.aheadBytes);
     const others = turns.forOthers();
     if (others === null) void connection.more();
     else void others.then(() => this.#readOn(request));
