@@ -2,7 +2,7 @@
 import { fdatasync, fdatasyncSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { batch, entry, folder, lease, libsqlAt, opened } from './samples.ts';
 
 vi.mock('node:fs', async (original) => {
@@ -14,16 +14,22 @@ vi.mock('node:fs', async (original) => {
 const inPlace = vi.mocked(fdatasyncSync);
 const beside = vi.mocked(fdatasync);
 
+/** How fast the disk is goes by this clock, which only a sync moves: other work takes no time. */
+let nowMs = 0;
+
+beforeEach(() => {
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+});
+
 afterEach(() => {
+  vi.restoreAllMocks();
   inPlace.mockReset();
   beside.mockReset();
 });
 
 /** A disk that takes `ms` for a sync. */
-function slow(ms: number): void {
-  inPlace.mockImplementation(() => {
-    for (const sinceMs = performance.now(); performance.now() - sinceMs < ms;);
-  });
+function takes(ms: number): void {
+  inPlace.mockImplementation(() => void (nowMs += ms));
 }
 
 /** The rows of the journal that the main file holds by itself. */
@@ -37,7 +43,7 @@ async function journalOfMainFile(path: string): Promise<number> {
 
 test('a fast disk is waited for in place', async () => {
   const store = await opened(join(folder(), 'a.db'));
-  inPlace.mockImplementation(() => {});
+  takes(0.5);
   for (const id of ['s1', 's2', 's3']) await store.commit(batch({ leases: [lease(id)] }));
   expect(inPlace).toHaveBeenCalledTimes(3);
   expect(beside).not.toHaveBeenCalled();
@@ -46,7 +52,7 @@ test('a fast disk is waited for in place', async () => {
 
 test('the disk is waited for beside the process where many calls share a commit', async () => {
   const store = await opened(join(folder(), 'a.db'));
-  inPlace.mockImplementation(() => {});
+  takes(0);
   const entries = Array.from({ length: 8 }, (_, n) => entry(`${n}`));
   await store.commit(batch({ entries: entries.slice(0, 7) }));
   expect([inPlace.mock.calls.length, beside.mock.calls.length]).toEqual([1, 0]);
@@ -63,7 +69,7 @@ test('the disk is waited for beside the process where many calls share a commit'
 
 test('a slow disk holds up nobody but who waits for it, until it is fast again', async () => {
   const store = await opened(join(folder(), 'a.db'));
-  slow(30);
+  takes(30);
   await store.commit(batch({ leases: [lease('s1')] }));
   inPlace.mockClear();
 
@@ -78,7 +84,7 @@ test('a slow disk holds up nobody but who waits for it, until it is fast again',
   await told;
 
   beside.mockImplementation((_, done) => done(null));
-  slow(0);
+  takes(0);
   for (let at = 0; at < 30; at++) await store.commit(batch({ leases: [lease(`t${at}`)] }));
   expect(inPlace).toHaveBeenCalled();
   await store.close();
