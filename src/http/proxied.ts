@@ -99,7 +99,7 @@ export class Proxied implements UnderWay {
       const head = await this.exchange.answer();
       this.#head = head;
       this.#firstByteMs = this.#server.forwarding.nowMs() - this.exchange.startedAtMs;
-      return instead?.(head) ?? await this.#passOn(head);
+      return instead?.(head) ?? this.#passOn(head);
     } catch (error) {
       return this.#failed(error);
     }
@@ -130,11 +130,11 @@ export class Proxied implements UnderWay {
     this.release(UNKNOWN, 'client_gone');
   }
 
-  async #passOn(head: AnswerHead): Promise<Answer> {
+  #passOn(head: AnswerHead): Answer {
     const { exchange } = this;
     this.#sample = BodySample.of(head);
     if (!exchange.isWhole) return this.withHeaders(head, this.#piecesOf(head));
-    const body = await exchange.next();
+    const body = exchange.takeWhole();
     this.#sample?.add(body);
     this.#finish(head);
     return this.withHeaders(head, body);

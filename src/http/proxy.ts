@@ -11,8 +11,9 @@ import type { Incoming } from '../http1/incoming.ts';
 import { type BodySource, sourceOf } from '../http1/incoming_body.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import type { Target } from '../upstream/target.ts';
+import type { Bytes } from './body.ts';
 import { Call } from './call.ts';
-import type { Passed } from './callers.ts';
+import type { Caller, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
@@ -41,14 +42,18 @@ export class ProxyDoor {
     this.#callers = new Callers(server);
   }
 
-  async answer(
+  answer(
     request: Incoming,
     peer: Peer,
     where: { pool: string; isPoolHost: boolean },
-  ): Promise<Answer> {
+  ): Answer | Promise<Answer> {
     const call = new Call(this.#server, { request, peer, door: 'proxy', ...where });
     const checked = this.#callers.check(call);
-    const caller = checked instanceof Promise ? await checked : checked;
+    if (checked instanceof Promise) return checked.then((caller) => this.#answer(call, caller));
+    return this.#answer(call, checked);
+  }
+
+  #answer(call: Call, caller: Caller): Answer | Promise<Answer> {
     if (caller.kind === 'pass') return this.#admit({ call, caller });
     const { code, parts } = caller;
     return faultAnswer(code, { ...parts, headers: { 'x-nthpool-error': code } });
@@ -96,18 +101,19 @@ export class ProxyDoor {
       return refusalAnswer(verdict, { 'x-nthpool-error': verdict.code });
     }
     try {
-      return await this.#forward(admitted, verdict, target);
+      const { request, bodyRead } = call;
+      const body = bodyRead === null ? request.body : await bodyOf(bodyRead);
+      return await this.#forward(admitted, { granted: verdict, target, body });
     } catch (error) {
       scheduler.release(entry.pool, verdict.lease.slotId, { kind: 'unknown' });
       throw error;
     }
   }
 
-  async #forward(
+  #forward(
     admitted: Admitted,
-    granted: Granted,
-    target: Target,
-  ): Promise<Answer> {
+    { granted, target, body }: { granted: Granted; target: Target; body: BodySource | null },
+  ): Answer | Promise<Answer> {
     const { call, caller: { entry, carriers } } = admitted;
     const { request, peer, target: path } = call;
     const { scheduler, access } = this.#server;
@@ -152,7 +158,7 @@ export class ProxyDoor {
         origin: target.origin,
         method: request.method,
         head,
-        body: await uploadOf(call),
+        body,
         bodyBytes: framing.kind === 'length' ? framing.bytes : null,
         isUpgrade: upgrades,
         limits: target.spec,
@@ -200,9 +206,8 @@ function isUpgrade(headers: HeaderLines): boolean {
   return headers.words('connection').includes('upgrade');
 }
 
-/** The body as it comes, or again where a policy has read it. */
-async function uploadOf({ request, bodyRead }: Call): Promise<BodySource | null> {
-  if (bodyRead === null) return request.body;
+/** The body again, where a policy has read it. */
+async function bodyOf(bodyRead: Bytes | Promise<Bytes>): Promise<BodySource | null> {
   const read = await bodyRead;
   return read.kind === 'bytes' ? sourceOf(read.bytes) : null;
 }

@@ -3,7 +3,8 @@
  * nothing is wanted, so that a hang-up of the other side is noticed at once; the same read then
  * brings what comes next. One read and one write at a time.
  */
-import { latin1, latin1Bytes } from './head.ts';
+import { Buffer } from 'node:buffer';
+import { latin1Bytes } from './head.ts';
 import { LARGE_BYTES, largeBuffers } from './large_buffers.ts';
 import type { Line } from './line.ts';
 import { turns } from './turns.ts';
@@ -19,6 +20,8 @@ const encoder = new TextEncoder();
 export class Connection {
   readonly line: Line;
   #bytes: Uint8Array = new Uint8Array(SMALL_BYTES);
+  /** The same bytes, to be read as a text. */
+  #view = viewOf(this.#bytes);
   #start = 0;
   #end = 0;
   #reading: Promise<boolean> | null = null;
@@ -48,9 +51,10 @@ export class Connection {
     return this.#end - this.#start;
   }
 
-  /** The first of the bytes ahead as a text, at most so many. */
+  /** The first of the bytes ahead as a text of the same length (Latin-1), at most so many. */
   textAhead(bytesMax: number): string {
-    return latin1(this.#bytes.subarray(this.#start, Math.min(this.#end, this.#start + bytesMax)));
+    const end = Math.min(this.#end, this.#start + bytesMax);
+    return this.#view.toString('latin1', this.#start, end);
   }
 
   take(count: number): void {
@@ -58,7 +62,7 @@ export class Connection {
     if (this.#start < this.#end || this.#reading !== null) return;
     this.#start = this.#end = 0;
     // What a large head or body needed is not kept for the connection's life.
-    if (this.#bytes.length > KEPT_BYTES) this.#bytes = new Uint8Array(SMALL_BYTES);
+    if (this.#bytes.length > KEPT_BYTES) this.#use(new Uint8Array(SMALL_BYTES));
   }
 
   /** Reads more; false at the end, or where the connection broke. Never rejects. */
@@ -80,9 +84,13 @@ export class Connection {
       if (this.#isStreaming && this.#reading === null) return await this.#largePiece(bytesMax);
       if (!await this.fill()) return null;
     }
-    const { ahead } = this;
     this.#isStreaming = this.#end === this.#bytes.length;
-    const piece = ahead.slice(0, bytesMax);
+    return this.pieceAhead(bytesMax);
+  }
+
+  /** A piece of what is ahead, the caller's to keep. */
+  pieceAhead(bytesMax: number): Uint8Array {
+    const piece = this.ahead.slice(0, bytesMax);
     this.take(piece.length);
     return piece;
   }
@@ -169,8 +177,18 @@ export class Connection {
     const bytes = isFull ? new Uint8Array(this.#bytes.length * 2) : this.#bytes;
     if (isFull) bytes.set(ahead);
     else bytes.copyWithin(0, this.#start, this.#end);
-    this.#bytes = bytes;
+    this.#use(bytes);
     this.#start = 0;
     this.#end = ahead.length;
   }
+
+  #use(bytes: Uint8Array): void {
+    if (bytes === this.#bytes) return;
+    this.#bytes = bytes;
+    this.#view = viewOf(bytes);
+  }
+}
+
+function viewOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
 }

@@ -4,8 +4,6 @@
  * blanks before a colon) is malformed and never guessed at. Texts stand for bytes one to one
  * (Latin-1).
  */
-import { Buffer } from 'node:buffer';
-
 export type HeaderLine = readonly [name: string, value: string];
 
 /** A head as it came: its first line, and its headers in their order and case. */
@@ -86,11 +84,6 @@ function isBlank(code: number): boolean {
 }
 
 const encoder = new TextEncoder();
-
-/** Bytes as a text of the same length. */
-export function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-}
 
 /** A text of Latin-1 characters as bytes. */
 export function latin1Bytes(text: string): Uint8Array {

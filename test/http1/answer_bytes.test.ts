@@ -8,7 +8,8 @@ import {
   wholeBytes,
 } from '../../src/http1/answer_bytes.ts';
 import { chunkOf, Chunks, LAST_CHUNK } from '../../src/http1/chunks.ts';
-import { latin1, latin1Bytes } from '../../src/http1/head.ts';
+import { latin1Bytes } from '../../src/http1/head.ts';
+import { latin1 } from '../support/latin1.ts';
 
 const DATE = 'date: Mon, 30 Nov 2026 00:00:00 GMT\r\n';
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/http1/answer.ts';
-import { HEAD_BYTES_MAX, latin1 } from '../../src/http1/head.ts';
+import { HEAD_BYTES_MAX } from '../../src/http1/head.ts';
 import { answersIn, DATE, Flow, ok, serve, settled, textOf } from '../support/caller.ts';
 import { cut } from '../support/lines.ts';
+import { latin1 } from '../support/latin1.ts';
 
 const GET = 'GET / HTTP/1.1\r\nhost: h\r\n\r\n';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/http1/answer.ts';
-import { latin1 } from '../../src/http1/head.ts';
 import { answersIn, Flow, ok, serve, settled, textOf } from '../support/caller.ts';
+import { latin1 } from '../support/latin1.ts';
 
 const GET = 'GET /next HTTP/1.1\r\nhost: h\r\n\r\n';
 const CHUNKED = 'transfer-encoding: chunked\r\n';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Chunks } from '../../src/http1/chunks.ts';
-import { latin1, latin1Bytes, MalformedError } from '../../src/http1/head.ts';
+import { latin1Bytes, MalformedError } from '../../src/http1/head.ts';
+import { latin1 } from '../support/latin1.ts';
 
 describe('Chunks', () => {
   /** The content of chunks that come in the given pieces; undefined where they do not end. */

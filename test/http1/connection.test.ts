@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import { Connection } from '../../src/http1/connection.ts';
-import { latin1 } from '../../src/http1/head.ts';
 import { turns } from '../../src/http1/turns.ts';
 import { MemoryLine } from '../support/lines.ts';
+import { latin1 } from '../support/latin1.ts';
 
 it.each([2046, 2047, 2048, 2049])('%i characters are written as ASCII or not at all', (length) => {
   for (const odd of [0, 1, 2, 3]) {
@@ -51,4 +51,22 @@ it('is counted among the open ones from its beginning until it is closed', async
   connection.close();
   expect([opened, closed, read].map(({ mock }) => mock.calls.length)).toEqual([1, 1, 1]);
   vi.restoreAllMocks();
+});
+
+it('tells what is ahead as a text of one character a byte, wherever it stands', async () => {
+  const line = new MemoryLine();
+  const connection = new Connection(line);
+  const text = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte)).join('');
+  const long = text.repeat(80);
+  line.gives(`${text}${long}`);
+  await connection.more();
+  expect(connection.textAhead(300)).toBe(`${text}${text.slice(0, 44)}`);
+  connection.take(255);
+  expect(connection.textAhead(3)).toBe('\xff\x00\x01');
+  while (connection.aheadBytes < long.length + 1) await connection.more();
+  expect(connection.textAhead(Infinity), 'in a larger buffer').toBe(`\xff${long}`);
+  connection.take(long.length + 1);
+  line.gives('next');
+  await connection.more();
+  expect(connection.textAhead(Infinity), 'in a small one again').toBe('next');
 });

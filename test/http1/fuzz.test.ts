@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { latin1 } from '../../src/http1/head.ts';
 import { answersIn, Flow, ok, serve, settled, textOf } from '../support/caller.ts';
 import { cut } from '../support/lines.ts';
 import { type Asked, requestsIn } from '../support/strict_requests.ts';
+import { latin1 } from '../support/latin1.ts';
 
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength }).map(latin1);
 const places = fc.array(fc.nat(2000), { maxLength: 12 });

@@ -5,11 +5,11 @@ import {
   HeadEnd,
   type HeadLines,
   HeadTooLargeError,
-  latin1,
   latin1Bytes,
   linesOf,
   MalformedError,
 } from '../../src/http1/head.ts';
+import { latin1 } from '../support/latin1.ts';
 
 /** Reads a head that comes byte by byte; null where it does not end. */
 function headOf(text: string): HeadLines | null {
@@ -84,16 +84,12 @@ describe('a head', () => {
   });
 });
 
-describe('Latin-1', () => {
-  it('stands for bytes one to one, also where they read as UTF-8', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
-      expect(latin1(bytes)).toBe([...bytes].map((byte) => String.fromCharCode(byte)).join(''));
-      expect(latin1Bytes(latin1(bytes))).toEqual(bytes);
-    }));
-    for (const text of ['é', '\ufeffa', '\ufffd', '😀', 'ü'.repeat(10_000)]) {
-      const bytes = new TextEncoder().encode(text);
-      expect(latin1(bytes)).toHaveLength(bytes.length);
-      expect(latin1Bytes(latin1(bytes))).toEqual(bytes);
-    }
-  });
+it('Latin-1 stands for bytes one to one, also where they read as UTF-8', () => {
+  const others = ['é', '\ufeffa', '\ufffd', '😀', 'ü'.repeat(10_000)].map((text) =>
+    new TextEncoder().encode(text)
+  );
+  const any = fc.oneof(fc.uint8Array({ maxLength: 100 }), fc.constantFrom(...others));
+  fc.assert(fc.property(any, (bytes) => {
+    expect(latin1Bytes(latin1(bytes))).toEqual(bytes);
+  }));
 });

@@ -1,9 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Connection } from '../../src/http1/connection.ts';
-import { latin1, latin1Bytes, MalformedError } from '../../src/http1/head.ts';
+import { latin1Bytes, MalformedError } from '../../src/http1/head.ts';
 import { IncomingBody, sourceOf } from '../../src/http1/incoming_body.ts';
 import { settled, textOf } from '../support/caller.ts';
 import { MemoryLine } from '../support/lines.ts';
+import { latin1 } from '../support/latin1.ts';
 
 function bodyOf(bytes: number | null, isAwaited = false) {
   const line = new MemoryLine();

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Connection } from '../../src/http1/connection.ts';
-import { latin1 } from '../../src/http1/head.ts';
 import { Incoming } from '../../src/http1/incoming.ts';
 import { Requests } from '../../src/http1/requests.ts';
 import { cut, MemoryLine } from '../support/lines.ts';
+import { latin1 } from '../support/latin1.ts';
 
 const LINES = 'Host: h.test\r\nX-Key: k\r\nContent-Length: 0\r\n';
 const FIRST = `POST /first HTTP/1.1\r\n${LINES}\r\n`;

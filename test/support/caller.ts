@@ -6,8 +6,9 @@ import type { Answer, AnswerBody, Pieces } from '../../src/http1/answer.ts';
 import { Caller, type Refusal } from '../../src/http1/caller.ts';
 import type { Incoming } from '../../src/http1/incoming.ts';
 import type { BodySource } from '../../src/http1/incoming_body.ts';
-import { latin1, latin1Bytes } from '../../src/http1/head.ts';
+import { latin1Bytes } from '../../src/http1/head.ts';
 import { MemoryLine } from './lines.ts';
+import { latin1 } from './latin1.ts';
 
 export const DATE = 'date: Mon, 30 Nov 2026 00:00:00 GMT\r\n';
 

@@ -2,8 +2,9 @@
  * Lines in memory: what the other side sends is scripted in pieces, and what it was sent is
  * recorded.
  */
-import { latin1, latin1Bytes } from '../../src/http1/head.ts';
+import { latin1Bytes } from '../../src/http1/head.ts';
 import type { Line } from '../../src/http1/line.ts';
+import { latin1 } from './latin1.ts';
 
 export class MemoryLine implements Line {
   readonly remote = { hostname: '127.0.0.1', port: 1 };

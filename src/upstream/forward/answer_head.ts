@@ -1,7 +1,8 @@
 /**
  * The head of an upstream's answer.
  */
-import { latin1, linesOf, MalformedError } from '../../http1/head.ts';
+import type { Connection } from '../../http1/connection.ts';
+import { type HeadEnd, linesOf, MalformedError } from '../../http1/head.ts';
 import { HeaderLines } from '../../http1/header_lines.ts';
 
 export interface AnswerHead {
@@ -16,10 +17,19 @@ export interface AnswerHead {
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 
 /** Reads a whole head, blank line included. @throws MalformedError */
-export function readAnswerHead(bytes: Uint8Array): AnswerHead {
-  const { first, headers } = linesOf(latin1(bytes));
+export function readAnswerHead(text: string): AnswerHead {
+  const { first, headers } = linesOf(text);
   const status = STATUS_LINE.exec(first);
   if (status === null) throw new MalformedError('a bad status line');
   const [, minor, code, reason = ''] = status;
   return { status: Number(code), reason, minor: Number(minor), headers: new HeaderLines(headers) };
+}
+
+/** A head off the front of a connection; null where it has not come yet. @throws MalformedError */
+export function takeHead(connection: Connection, headEnd: HeadEnd): AnswerHead | null {
+  const end = headEnd.find(connection.ahead);
+  if (end < 0) return null;
+  const head = readAnswerHead(connection.textAhead(end));
+  connection.take(end);
+  return head;
 }

@@ -32,27 +32,31 @@ export class Connections {
   }
 
   /**
-   * An idle connection that is still open and has been silent, or a new one. A hang-up, or bytes
-   * that nobody asked for, may wait in the event loop: they get a turn first.
-   * @throws DialError, LoopError
+   * An idle connection that is still open and has been silent; null where there is none. A hang-up,
+   * or bytes that nobody asked for, may wait in the event loop: they get a turn first.
    */
-  async take(origin: Origin): Promise<UpstreamConnection> {
+  async takeIdle(origin: Origin): Promise<UpstreamConnection | null> {
     const name = nameOf(origin);
-    if (this.#idle.has(name)) await pass();
+    if (!this.#idle.has(name)) return null;
+    await pass();
     for (;;) {
       const connection = this.#idle.get(name)?.pop();
-      if (connection === undefined) break;
+      if (connection === undefined) return null;
       const idleMs = this.#options.nowMs() - connection.idleSinceMs;
       const isFresh = idleMs < Math.min(IDLE_MS_MAX, connection.idleMsMax);
       if (isFresh && connection.isOpen && connection.aheadBytes === 0) return connection;
       connection.close();
     }
+  }
+
+  /** A new connection. @throws DialError, LoopError */
+  async dial(origin: Origin): Promise<UpstreamConnection> {
     const line = await this.#options.dial(origin);
     if (this.#isLoop(line)) {
       line.close();
       throw new LoopError();
     }
-    return new UpstreamConnection(line, name);
+    return new UpstreamConnection(line, nameOf(origin));
   }
 
   /** Takes a connection back whose answer has ended cleanly. */

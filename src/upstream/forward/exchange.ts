@@ -7,8 +7,7 @@ import { Chunks, readChunk } from '../../http1/chunks.ts';
 import { HeadEnd, MalformedError } from '../../http1/head.ts';
 import type { BodySource } from '../../http1/incoming_body.ts';
 import { pass } from '../../http1/pass.ts';
-import type { AnswerHead } from './answer_head.ts';
-import { readAnswerHead } from './answer_head.ts';
+import { type AnswerHead, takeHead } from './answer_head.ts';
 import type { Connections } from './connections.ts';
 import type { Cut } from './forward_error.ts';
 import { cutError, failureOf, ForwardError } from './forward_error.ts';
@@ -82,7 +81,8 @@ export class Exchange implements Watched {
     this.#means.guard.add(this);
     try {
       const { origin, head, body, bodyBytes } = this.#call;
-      const connection = await this.#take(origin);
+      const { connections } = this.#means;
+      const connection = await connections.takeIdle(origin) ?? await this.#dial(origin);
       this.#connection = connection;
       if (this.#cut !== null) throw cutError(this.#cut);
       await connection.writeHead(head);
@@ -117,14 +117,21 @@ export class Exchange implements Watched {
     return this.#isOver && this.#cut === null && this.#failure === null;
   }
 
+  /** The body where it {@link isWhole}; null where there is none. @throws ForwardError */
+  takeWhole(): Uint8Array | null {
+    const connection = this.#connectionIfLeft();
+    if (connection === null) return null;
+    const piece = connection.pieceAhead(this.#left);
+    this.#left = 0;
+    this.bytesOut += piece.length;
+    this.#end(connection);
+    return piece;
+  }
+
   /** The next piece of the body; null at its end. @throws ForwardError */
   async next(): Promise<Uint8Array | null> {
-    const connection = this.#connection;
-    if (this.#isOver || connection === null) {
-      if (this.#cut !== null) throw cutError(this.#cut);
-      if (this.#failure !== null) throw this.#failure;
-      return null;
-    }
+    const connection = this.#connectionIfLeft();
+    if (connection === null) return null;
     try {
       const piece = await this.#piece(connection);
       if (this.#cut !== null) throw cutError(this.#cut);
@@ -168,9 +175,17 @@ export class Exchange implements Watched {
     } else if (nowMs - this.quietSinceMs >= limits.stallTimeoutMs) this.abort('stall');
   }
 
-  async #take(origin: Origin): Promise<UpstreamConnection> {
+  /** Where the rest of the body comes from; null at its end. @throws ForwardError */
+  #connectionIfLeft(): UpstreamConnection | null {
+    if (!this.#isOver && this.#connection !== null) return this.#connection;
     if (this.#cut !== null) throw cutError(this.#cut);
-    const taken = this.#means.connections.take(origin);
+    if (this.#failure !== null) throw this.#failure;
+    return null;
+  }
+
+  async #dial(origin: Origin): Promise<UpstreamConnection> {
+    if (this.#cut !== null) throw cutError(this.#cut);
+    const taken = this.#means.connections.dial(origin);
     const cut = new Promise<Cut>((told) => this.#tellCut = told);
     const first = await Promise.race([taken, cut]);
     this.#tellCut = null;
@@ -181,7 +196,12 @@ export class Exchange implements Watched {
 
   async #readAnswer(connection: UpstreamConnection): Promise<AnswerHead> {
     for (let interim = 0; interim < INTERIM_MAX; interim++) {
-      const head = await this.#readHead(connection);
+      const headEnd = new HeadEnd();
+      let head = takeHead(connection, headEnd);
+      while (head === null) {
+        if (!await connection.fill()) throw new ForwardError('upstream_unreachable', HUNG_UP);
+        head = takeHead(connection, headEnd);
+      }
       this.#hasMoved = true;
       const isSwitch = head.status === 101;
       if (isSwitch && this.#call.isUpgrade !== true) throw new MalformedError('an upgrade');
@@ -195,20 +215,6 @@ export class Exchange implements Watched {
       return head;
     }
     throw new MalformedError('interim answers without end');
-  }
-
-  async #readHead(connection: UpstreamConnection): Promise<AnswerHead> {
-    const headEnd = new HeadEnd();
-    for (;;) {
-      const { ahead } = connection;
-      const end = headEnd.find(ahead);
-      if (end >= 0) {
-        const head = readAnswerHead(ahead.subarray(0, end));
-        connection.take(end);
-        return head;
-      }
-      if (!await connection.fill()) throw new ForwardError('upstream_unreachable', HUNG_UP);
-    }
   }
 
   async #piece(connection: UpstreamConnection): Promise<Uint8Array | null> {

@@ -4,8 +4,7 @@ import { readAnswerHead } from '../../../src/upstream/forward/answer_head.ts';
 
 /** Reads a head that has come whole. */
 function headOf(text: string) {
-  const bytes = latin1Bytes(text);
-  return readAnswerHead(bytes.subarray(0, new HeadEnd().find(bytes)));
+  return readAnswerHead(text.slice(0, new HeadEnd().find(latin1Bytes(text))));
 }
 
 describe('the head of an answer', () => {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { latin1, latin1Bytes } from '../../../src/http1/head.ts';
-import { sourceOf } from '../../../src/http1/incoming_body.ts';
+import { latin1Bytes } from '../../../src/http1/head.ts';
 import { Connections } from '../../../src/upstream/forward/connections.ts';
 import { DialError } from '../../../src/upstream/forward/dial.ts';
 import { Exchange } from '../../../src/upstream/forward/exchange.ts';
 import { ForwardError } from '../../../src/upstream/forward/forward_error.ts';
 import type { Guard } from '../../../src/upstream/forward/guard.ts';
+import { latin1 } from '../../support/latin1.ts';
 import { cut, MemoryLine } from '../../support/lines.ts';
 import { bench, HEAD, LIMITS, ORIGIN } from './bench.ts';
 
@@ -54,6 +54,28 @@ describe('an exchange', () => {
       ),
       { numRuns: 300 },
     );
+  });
+
+  it('has a body at once that came with its head', async () => {
+    const { answer, one, line } = await ask('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\none');
+    await answer;
+    expect([one.isWhole, one.isEnded]).toEqual([true, false]);
+    expect(latin1(one.takeWhole() ?? latin1Bytes('none'))).toBe('one');
+    expect([one.isEnded, one.bytesOut, line.isClosed]).toEqual([true, 3, false]);
+    expect(one.takeWhole()).toBe(null);
+
+    const empty = await ask('HTTP/1.1 204 X\r\n\r\n');
+    await empty.answer;
+    expect([empty.one.isWhole, empty.one.takeWhole()]).toEqual([true, null]);
+
+    const late = await ask('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\non');
+    await late.answer;
+    expect(late.one.isWhole).toBe(false);
+
+    const ended = await ask('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\none');
+    await ended.answer;
+    ended.one.abort('stall');
+    expect(() => ended.one.takeWhole()).toThrow(ForwardError);
   });
 
   it('gives its connection to the next one', async () => {
@@ -183,51 +205,6 @@ describe('an exchange', () => {
         expect(error).toBeInstanceOf(ForwardError);
       }
     }));
-  });
-
-  it('sends a body as it is framed', async () => {
-    const body = () => sourceOf(latin1Bytes('hello'));
-    for (const [bodyBytes, sent] of [[5, 'hello'], [null, '5\r\nhello\r\n0\r\n\r\n']] as const) {
-      const { lines, exchange } = bench();
-      const answer = exchange({ body: body(), bodyBytes }).answer();
-      await vi.waitFor(() => expect(lines[0]?.sent).toBe(HEAD + sent));
-      lines[0]?.gives('HTTP/1.1 204 X\r\n\r\n');
-      expect((await answer).status).toBe(204);
-    }
-  });
-
-  it('reads some of a body ahead that the upstream does not take, and hears its end', async () => {
-    for (const [pieces, isHeard] of [[3, true], [100, false]] as const) {
-      const { lines, exchange } = bench();
-      let isGone = false;
-      let leave = () => {};
-      const gone = new Promise<never>((_, reject) => leave = () => reject(new Error('gone')));
-      gone.catch(() => {});
-      let pulled = 0;
-      const read = () => {
-        const isThere = pulled++ < pieces && !isGone;
-        return isThere ? Promise.resolve(new Uint8Array(65_536)) : gone;
-      };
-      const answer = exchange({ body: { read }, bodyBytes: 100_000_000 }).answer();
-      answer.catch(() => {});
-      await vi.waitFor(() => expect(lines).toHaveLength(1));
-      lines[0]!.bytesMax = HEAD.length + 1000;
-      await vi.waitFor(() => expect(pulled).toBeGreaterThan(3));
-      await new Promise((done) => setTimeout(done, 20));
-      expect(pulled).toBeLessThan(10);
-      isGone = true;
-      leave();
-      await new Promise((done) => setTimeout(done, 20));
-      expect(lines[0]?.isClosed).toBe(isHeard);
-      if (isHeard) await expect(answer).rejects.toMatchObject({ cut: 'gone' });
-    }
-  });
-
-  it('ends where its caller sends less than it said', async () => {
-    const { lines, exchange } = bench();
-    const answer = exchange({ body: sourceOf(latin1Bytes('hel')), bodyBytes: 5 }).answer();
-    await expect(answer).rejects.toMatchObject({ cut: 'gone' });
-    expect(lines[0]?.isClosed).toBe(true);
   });
 
   it('is cut by a stall, by its time and by a connection that does not come', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { latin1Bytes, MalformedError } from '../../../src/http1/head.ts';
+import { MalformedError } from '../../../src/http1/head.ts';
 import { type AnswerHead, readAnswerHead } from '../../../src/upstream/forward/answer_head.ts';
 import { framingOf, isKept } from '../../../src/upstream/forward/framing.ts';
 
 function head(lines: string, status = 200): AnswerHead {
-  return readAnswerHead(latin1Bytes(`HTTP/1.1 ${status} X\r\n${lines}\r\n`));
+  return readAnswerHead(`HTTP/1.1 ${status} X\r\n${lines}\r\n`);
 }
 
 describe('framingOf', () => {

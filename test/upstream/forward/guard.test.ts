@@ -22,7 +22,7 @@ it('looks on until idle connections are closed, also where nothing more is asked
   const guard = new Guard(() => Date.now(), () => connections.sweep());
   const watched = { place: -1, look: vi.fn() };
   guard.add(watched);
-  const taken = [await connections.take(ORIGIN), await connections.take(ORIGIN)];
+  const taken = [await connections.dial(ORIGIN), await connections.dial(ORIGIN)];
   guard.remove(watched);
   for (const connection of taken) connections.give(connection);
   vi.advanceTimersByTime(IDLE_MS_MAX);
