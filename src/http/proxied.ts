@@ -155,9 +155,7 @@ export class Proxied implements UnderWay {
     const { exchange } = this;
     const pieces: Pieces = {
       bytes: exchange.bodyBytes,
-      get isEnded() {
-        return exchange.isEnded;
-      },
+      isEnded: () => exchange.isEnded,
       next: async () => {
         try {
           const piece = await exchange.next();

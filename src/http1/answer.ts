@@ -10,8 +10,12 @@ export interface Pieces {
   readonly bytes: number | null;
   /** The next piece; null at the end. Rejects where the body will never be whole. */
   next(): Promise<Uint8Array | null>;
-  /** Whether the last piece was given, where that is known before the end is asked for. */
-  readonly isEnded?: boolean;
+  /**
+   * Whether the last piece was given, where that is known before the end is asked for. No getter:
+   * an object literal with one has a hidden class of its own in old memory, which keeps all that
+   * the getter reaches until the next full collection.
+   */
+  readonly isEnded?: () => boolean;
   /** The caller went away: nothing more is wanted. */
   cancel(): void;
   /** Set by who sends it: told that it will never be whole, even while no piece is asked for. */

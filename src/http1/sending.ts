@@ -81,7 +81,7 @@ export class Sending {
     const fetch = () => {
       const next = body.next();
       next.then((piece) => {
-        if (piece === null || body.isEnded === true) this.#wait('sent');
+        if (piece === null || body.isEnded?.() === true) this.#wait('sent');
       }, () => {});
       return next;
     };

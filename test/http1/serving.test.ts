@@ -160,7 +160,7 @@ describe('a caller that does not take its answer', () => {
     ['that comes in pieces', false, false],
     ['that is forwarded and has come to its end', true, true],
   ])('%s, is let go in time, and not before', async (_, isForwarded, isEnded) => {
-    const flow = Object.assign(new Flow(), { isEnded });
+    const flow = Object.assign(new Flow(), { isEnded: () => isEnded });
     const { takes } = serving(() => ({ ...ok(flow), isForwarded }));
     const line = takes();
     line.bytesMax = 0;
