@@ -187,9 +187,13 @@ export class ProxyDoor {
     });
   }
 
-  /** All credentials are put aside: the caller may come back when the first is not. */
+  /** All credentials are put aside: come back when one is not, and the gates are open. */
   #refuseCooling(admitted: Admitted, untilMs: number): Answer {
-    const retryAfterMs = Math.max(1, Math.ceil(untilMs - this.#server.scheduler.clock.nowMs()));
+    const { entry: { pool } } = admitted.caller;
+    const nowMs = this.#server.scheduler.clock.nowMs();
+    const opening = pool.opening(nowMs, 0, pool.queue.length);
+    const opensAtMs = opening.kind === 'shut' && opening.atMs < Infinity ? opening.atMs : nowMs;
+    const retryAfterMs = pool.retryAfterMs(Math.max(untilMs, opensAtMs), nowMs);
     const message = 'The upstream has refused every credential of this pool lately.';
     const parts = withRetry(retryAfterMs, { message, more: { reason: 'credentials' } });
     return this.#turnAway(admitted, 'too_many_requests', { ...parts, reason: 'credentials' });

@@ -3,6 +3,9 @@
  * aside for a while. Values live in here and in the pool's settings alone; what is shown of a
  * credential has none.
  */
+import type { Outcome } from '../core/outcome.ts';
+import { spentMs } from './verdict.ts';
+
 export interface CredentialSpec {
   readonly name: string;
   /** The header that carries it, in lower case. */
@@ -23,7 +26,7 @@ export type Choice =
   | { readonly kind: 'cooling'; readonly untilMs: number };
 
 const REFUSED_MS = 60_000;
-/** After a 429 that does not say for how long. */
+/** After a 429 that does not say for how long, by a hint or by a window that is spent. */
 const THROTTLED_MS = 1000;
 const NONE: Choice = { kind: 'chosen', credential: null };
 
@@ -63,12 +66,12 @@ export class Credentials {
     return choice;
   }
 
-  /** What the upstream answered to a request that carried it. */
-  observe(credential: Credential, answer: CredentialAnswer): void {
-    const { status, retryAfterMs, nowMs } = answer;
+  /** Puts one aside where the answer to a request that carried it says so. */
+  observe(credential: Credential, { status, retryAfterMs, reading }: Outcome, nowMs: number): void {
     const isRefused = status === 401 || status === 403;
     if (!isRefused && status !== 429) return;
-    const coolMs = isRefused ? REFUSED_MS : retryAfterMs ?? THROTTLED_MS;
+    const unhintedMs = Math.max(spentMs(reading ?? {}) ?? 0, THROTTLED_MS);
+    const coolMs = isRefused ? REFUSED_MS : retryAfterMs ?? unhintedMs;
     credential.coolsUntilMs = Math.max(credential.coolsUntilMs, nowMs + coolMs);
     credential.status = status;
   }
@@ -85,12 +88,6 @@ export class Credentials {
       };
     });
   }
-}
-
-export interface CredentialAnswer {
-  readonly status: number;
-  readonly retryAfterMs: number | undefined;
-  readonly nowMs: number;
 }
 
 export interface CredentialState {
