@@ -181,8 +181,8 @@ export class Proxied implements UnderWay {
   #finish(head: AnswerHead): void {
     if (this.#isReleased) return;
     const outcome = this.#judge(head, this.#sample?.json());
-    if (head.status > 400) this.#heed(outcome);
-    this.release({ ...outcome, firstByteMs: this.#firstByteMs }, 'granted');
+    const learned = head.status > 400 ? this.#heed(outcome) : outcome;
+    this.release({ ...learned, firstByteMs: this.#firstByteMs }, 'granted');
   }
 
   #judge({ status, headers }: AnswerHead, body?: unknown): Outcome {
@@ -192,11 +192,11 @@ export class Proxied implements UnderWay {
     return judge({ status, headers, nowMs, hints, ...(body === undefined ? {} : { body }) });
   }
 
-  /** An answer may put the credential aside that the request carried. */
-  #heed(outcome: Outcome): void {
+  /** An answer may put the credential aside that the request carried; the rest is the pool's. */
+  #heed(outcome: Outcome): Outcome {
     const { credential, target: { credentials } } = this.#parts;
-    if (credential === null) return;
-    credentials.observe(credential, outcome, this.#server.scheduler.clock.nowMs());
+    if (credential === null) return outcome;
+    return credentials.observe(credential, outcome, this.#server.scheduler.clock.nowMs());
   }
 
   /** The answer has begun and will not end: what was begun is broken off, too. */

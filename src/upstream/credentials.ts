@@ -66,14 +66,21 @@ export class Credentials {
     return choice;
   }
 
-  /** Puts one aside where the answer to a request that carried it says so. */
-  observe(credential: Credential, { status, retryAfterMs, reading }: Outcome, nowMs: number): void {
+  /**
+   * Puts one aside where the answer to a request that carried it says so. With several, a refusal
+   * and its hints are of that one alone: the pool learns of it only where no other is left, and
+   * never for how long. Gives back what the pool learns.
+   */
+  observe(credential: Credential, outcome: Outcome, nowMs: number): Outcome {
+    const { kind, status, retryAfterMs, reading } = outcome;
     const isRefused = status === 401 || status === 403;
-    if (!isRefused && status !== 429) return;
+    if (!isRefused && status !== 429) return outcome;
     const unhintedMs = Math.max(spentMs(reading ?? {}) ?? 0, THROTTLED_MS);
     const coolMs = isRefused ? REFUSED_MS : retryAfterMs ?? unhintedMs;
     credential.coolsUntilMs = Math.max(credential.coolsUntilMs, nowMs + coolMs);
     credential.status = status;
+    if (kind !== 'throttled' || this.#all.length === 1) return outcome;
+    return { kind: this.look(nowMs).kind === 'chosen' ? 'unknown' : kind, status };
   }
 
   /** What administrators see, without values. Instants are shifted to epoch ms. */

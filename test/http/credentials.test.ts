@@ -55,7 +55,11 @@ async function poolWith(count: number, more: object = {}) {
       played.splice(0, Infinity, text);
       return door.settled(respond(door.app, { ...ask, headers: NO_QUEUE }, peerOf()));
     },
-    queue: () => door.send('GET', '/', { host: ask.host }),
+    /** A call that may wait, and is not waited for. */
+    wait: (text: string): Promise<Answer> => {
+      played.splice(0, Infinity, text);
+      return door.send('GET', '/', { host: ask.host });
+    },
     cooling: async () => {
       const { json } = await door.admin('GET', '/pools/p/status');
       return (json['credentials'] as { coolingFor: number | null }[]).map((one) => one.coolingFor);
@@ -105,7 +109,57 @@ describe('a credential that was refused', () => {
   });
 });
 
+describe('of several credentials', () => {
+  it('one that was throttled is put aside alone, and holds no call with another', async () => {
+    const { call, seen, cooling, door } = await poolWith(2);
+    const lines = 'retry-after: 20\r\nx-ratelimit-limit: 9\r\nx-ratelimit-remaining: 0\r\n' +
+      'x-ratelimit-reset: 30\r\n';
+    expect((await call(refusal(429, lines))).status).toBe(429);
+    for (let at = 0; at < 3; at++) expect((await call()).status).toBe(200);
+    expect([seen(), await cooling()]).toEqual(['0111', [429, null]]);
+    await pass(door, 2000);
+    const { json } = await door.admin('GET', '/pools/p/log');
+    expect((json['entries'] as object[]).at(-1)).toMatchObject({ upstreamStatus: 429 });
+  });
+
+  it('the first that is free again is the one that callers are told of, and get', async () => {
+    const { call, seen, door } = await poolWith(3);
+    await call(refusal(429, 'retry-after: 40\r\n'));
+    await call(refusal(429, 'retry-after: 10\r\n'));
+    await call(refusal(429, 'retry-after: 20\r\n'));
+    expect(toldMs(await call())).toBe(10_000);
+    await pass(door, 10_000);
+    expect((await call()).status).toBe(200);
+    expect(seen()).toBe('0121');
+  });
+
+  it.each([0, 1])('as before where there are %i: a hint holds the pool', async (count) => {
+    const { call, door } = await poolWith(count);
+    await call(refusal(429, 'retry-after: 20\r\n'));
+    const { json } = await door.admin('GET', '/pools/p/status');
+    expect(json['gate']).toMatchObject({ reason: 'paused' });
+  });
+});
+
 describe('a refusal for want of credentials', () => {
+  it('after a wait in the queue tells how long it was', async () => {
+    const { wait, lines, door } = await poolWith(1, { concurrency: { limit: 1, mode: 'fixed' } });
+    const first = wait('');
+    await pass(door, 0);
+    const second = wait(OK);
+    await pass(door, 700);
+    lines[0]?.gives(refusal(401));
+    expect((await door.settled(first)).status).toBe(401);
+    const refused = await door.settled(second);
+    expect(toldMs(refused)).toBe(60_000);
+    expect(refused.headers.get('x-nthpool-queued-ms')).toBe('700');
+    await pass(door, 2000);
+    const { json } = await door.admin('GET', '/pools/p/log');
+    expect(json['entries']).toContainEqual(
+      expect.objectContaining({ reason: 'credentials', queuedMs: 700 }),
+    );
+  });
+
   it('tells the later of their time and that of the gates', async () => {
     const { call, door } = await poolWith(1, { rate: { rpm: 1 } });
     await call(refusal(429, 'retry-after: 3\r\n'));
