@@ -252,7 +252,7 @@ describe('a server that finishes', () => {
 
   it('answers a request whose head has come, and says that it is the last', async () => {
     const told = new Set<string | null | undefined>();
-    // In one of so many steps the head is there, and nobody has looked at it yet.
+    // In one of them the head is there, and nobody has looked at it yet.
     for (let steps = 0; steps < 12; steps++) {
       const { line, caller } = serve(() => ok('one'));
       line.gives(GET.slice(0, 9));
@@ -261,9 +261,7 @@ describe('a server that finishes', () => {
       for (let step = 0; step < steps; step++) await undefined;
       caller.finish();
       await settled();
-      const answers = answersIn(line.sent);
-      told.add(answers[0]?.headers.get('connection'));
-      if (line.isWriteClosed) expect(answers).toHaveLength(1);
+      told.add(answersIn(line.sent)[0]?.headers.get('connection'));
     }
     expect(told).toContain('close');
   });
