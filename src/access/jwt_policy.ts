@@ -54,6 +54,7 @@ export function remoteKeys(keys: RemoteKeys): TokenKeys {
     find: keys.keyFor,
     version: () => keys.version,
     tend: () => keys.tend(),
+    renew: () => keys.renew(),
   };
 }
 

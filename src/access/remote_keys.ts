@@ -1,7 +1,7 @@
 /**
  * The public keys that a JWKS server publishes, kept here and fetched anew now and then. Known keys
- * stay in use while the server is down, hangs or answers nonsense. A token's key id that is not
- * known may ask for a fetch, but not often; nothing else in a token decides what is fetched.
+ * stay in use while the server is down, hangs or answers nonsense. A token that no known key fits
+ * may ask for a fetch, but not often; nothing in a token decides what is fetched.
  */
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { createLocalJWKSet, errors } from 'jose';
@@ -65,13 +65,20 @@ export class RemoteKeys {
       return await this.#find(header, token);
     } catch (error) {
       const isUnknown = error instanceof errors.JWKSNoMatchingKey;
-      if (!isUnknown || (this.#pending === null && !this.#hasCooled())) throw error;
+      if (!isUnknown || !await this.renew()) throw error;
     }
-    const { version } = this;
-    await this.#refresh();
-    this.#coolMs = version === this.version ? Math.min(2 * this.#coolMs, COOL_MS_MAX) : COOL_MS_MIN;
     return await this.#find(header, token);
   };
+
+  /** Fetches anew for a token that no key fits, but not often; whether that brought other keys. */
+  async renew(): Promise<boolean> {
+    if (this.#pending === null && !this.#hasCooled()) return false;
+    const { version } = this;
+    await this.#refresh();
+    const isOther = version !== this.version;
+    this.#coolMs = isOther ? COOL_MS_MIN : Math.min(2 * this.#coolMs, COOL_MS_MAX);
+    return isOther;
+  }
 
   #hasCooled(): boolean {
     return this.#timing.nowMs() - this.#triedAtMs >= this.#coolMs;

@@ -22,6 +22,8 @@ export interface TokenKeys {
   readonly version: () => number;
   /** Sees to it that the keys stay fresh. */
   readonly tend?: () => void;
+  /** Asks for other keys, where they may have been changed; whether there are. */
+  readonly renew?: () => Promise<boolean>;
 }
 
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
@@ -68,15 +70,26 @@ export class TokenCheck {
 
   async #verify(token: string): Promise<string | null> {
     try {
-      const { find } = this.#keys;
-      const payload = find instanceof Uint8Array
-        ? (await jwtVerify(token, find, this.#options())).payload
-        : await this.#verifyWith(token, find);
+      const payload = await this.#payloadOf(token);
       const fault = this.#claimFault(payload);
       if (fault === null) this.#remember(token, payload);
       return fault;
     } catch (error) {
       return reasonOf(error);
+    }
+  }
+
+  /** A key may be changed under its id, or have none: one that does not fit may be an old one. */
+  async #payloadOf(token: string): Promise<JWTPayload> {
+    const { find, version, renew } = this.#keys;
+    if (find instanceof Uint8Array) return (await jwtVerify(token, find, this.#options())).payload;
+    const before = version();
+    try {
+      return await this.#verifyWith(token, find);
+    } catch (error) {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+      if (version() === before && !await renew?.()) throw error;
+      return await this.#verifyWith(token, find);
     }
   }
 

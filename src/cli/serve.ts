@@ -103,12 +103,13 @@ interface Parts extends Database {
 
 async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const stopped = stopSignal();
-  const { store, snapshot } = parts;
+  const { store, snapshot, vault } = parts;
   const clock = new SystemClock();
   const { fence, attempt } = snapshot;
   const random = () => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;
   const scheduler = new Scheduler({ store, clock, fence, attempt, random, events });
-  const directory = new Directory(store, scheduler, parts.vault);
+  const { baseDomain } = settings;
+  const directory = new Directory(store, scheduler, { vault, baseDomain });
   directory.load(snapshot);
   scheduler.restore(snapshot.leases);
   await restoreStarts(store, directory, clock.nowMs());

@@ -5,6 +5,7 @@
 import { headerLine } from '../http1/answer.ts';
 import type { HeaderLines } from '../http1/header_lines.ts';
 import { HOP_BY_HOP } from './request_head.ts';
+import { SESSION_COOKIE } from './session.ts';
 
 export interface AnswerParts {
   readonly headers: HeaderLines;
@@ -16,7 +17,6 @@ export interface AnswerParts {
 }
 
 const LENGTH = /^\d{1,15}$/;
-const OWN_COOKIE = /^\s*(__Host-)?nthbouncer[\w-]*\s*=/;
 const COOKIE_DOMAIN = /;\s*domain\s*=\s*"?\.?([^;"\s]*)/gi;
 
 /** The headers as they are sent. */
@@ -34,7 +34,7 @@ export function answerHeaders({ headers, own, baseDomain, isLengthKept }: Answer
 
 /** A cookie that would be sent to our page, or to other pools, too. */
 function isOwnCookie(value: string, baseDomain: string): boolean {
-  if (OWN_COOKIE.test(value)) return true;
+  if (SESSION_COOKIE.test(value)) return true;
   if (!/domain/i.test(value)) return false;
   return [...value.matchAll(COOKIE_DOMAIN)].some(([, domain = '']) => {
     const lower = domain.toLowerCase();

@@ -44,6 +44,8 @@ interface Noted {
   readonly status?: number;
   readonly reason?: string;
   readonly keyId?: string | null;
+  /** How long it waited in the queue, whole ms; 0 unless said otherwise. */
+  readonly queuedMs?: number;
 }
 
 const UNAUTHORIZED: Refusal = { kind: 'fail', code: 'unauthorized', parts: {} };
@@ -104,7 +106,7 @@ export class Callers {
       outcome: what.code,
       status: what.status ?? ERRORS[what.code].status,
       reason: what.reason ?? null,
-      queuedMs: 0,
+      queuedMs: what.queuedMs ?? 0,
       slots: 0,
       keyId: what.keyId ?? null,
       address: call.address.text,

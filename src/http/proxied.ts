@@ -133,7 +133,11 @@ export class Proxied implements UnderWay {
   #passOn(head: AnswerHead): Answer {
     const { exchange } = this;
     this.#sample = BodySample.of(head);
-    if (!exchange.isWhole) return this.withHeaders(head, this.#piecesOf(head));
+    if (!exchange.isWhole) {
+      // The end of the body, which may tell more, may never come.
+      if (head.status > 400) this.#heed(this.#judge(head));
+      return this.withHeaders(head, this.#piecesOf(head));
+    }
     const body = exchange.takeWhole();
     this.#sample?.add(body);
     this.#finish(head);
@@ -174,22 +178,23 @@ export class Proxied implements UnderWay {
 
   #finish(head: AnswerHead): void {
     if (this.#isReleased) return;
-    const { entry, credential, target } = this.#parts;
+    const outcome = this.#judge(head, this.#sample?.json());
+    const learned = head.status > 400 ? this.#heed(outcome) : outcome;
+    this.release({ ...learned, firstByteMs: this.#firstByteMs }, 'granted');
+  }
+
+  #judge({ status, headers }: AnswerHead, body?: unknown): Outcome {
     const { clock } = this.#server.scheduler;
-    const nowMs = clock.nowMs();
-    const body = this.#sample?.json();
-    const outcome = judge({
-      status: head.status,
-      headers: head.headers,
-      nowMs: nowMs + clock.shiftMs,
-      hints: entry.spec.rate.hints,
-      ...(body === undefined ? {} : { body }),
-    });
-    if (credential !== null && head.status > 400) {
-      const { retryAfterMs } = outcome;
-      target.credentials.observe(credential, { status: head.status, retryAfterMs, nowMs });
-    }
-    this.release({ ...outcome, firstByteMs: this.#firstByteMs }, 'granted');
+    const { hints } = this.#parts.entry.spec.rate;
+    const nowMs = clock.nowMs() + clock.shiftMs;
+    return judge({ status, headers, nowMs, hints, ...(body === undefined ? {} : { body }) });
+  }
+
+  /** An answer may put the credential aside that the request carried; the rest is the pool's. */
+  #heed(outcome: Outcome): Outcome {
+    const { credential, target: { credentials } } = this.#parts;
+    if (credential === null) return outcome;
+    return credentials.observe(credential, outcome, this.#server.scheduler.clock.nowMs());
   }
 
   /** The answer has begun and will not end: what was begun is broken off, too. */

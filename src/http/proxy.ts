@@ -118,9 +118,10 @@ export class ProxyDoor {
     const { request, peer, target: path } = call;
     const { scheduler, access } = this.#server;
     const choice = target.credentials.choose(scheduler.clock.nowMs());
+    const { queuedMs } = granted;
     if (choice.kind === 'cooling') {
       scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
-      return this.#refuseCooling(admitted, choice.untilMs);
+      return this.#refuseCooling(admitted, choice.untilMs, queuedMs);
     }
     const address = call.address.text;
     const { credential } = choice;
@@ -144,7 +145,7 @@ export class ProxyDoor {
     });
     if (head.length > CEILINGS.headBytes) {
       scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
-      return this.#turnAway(admitted, 'head_too_large');
+      return this.#turnAway(admitted, 'head_too_large', { queuedMs });
     }
     const proxied = new Proxied(this.#server, {
       entry,
@@ -173,13 +174,13 @@ export class ProxyDoor {
   #turnAway(
     { call, caller: { entry, keyId } }: Admitted,
     code: ErrorCode,
-    parts: FaultParts & { reason?: string } = {},
+    parts: FaultParts & { reason?: string; queuedMs?: number } = {},
   ): Answer {
-    const { reason, ...rest } = parts;
+    const { reason, queuedMs = 0, ...rest } = parts;
     const why = reason === undefined ? {} : { reason };
-    const attempt = this.#callers.note(call, entry, { code, keyId, ...why });
+    const attempt = this.#callers.note(call, entry, { code, keyId, queuedMs, ...why });
     const gauge = entry.pool.gauge(this.#server.scheduler.clock.nowMs());
-    const lines = poolLines(gauge, { attempt, queuedMs: 0 });
+    const lines = poolLines(gauge, { attempt, queuedMs });
     return faultAnswer(code, {
       ...rest,
       lines,
@@ -187,12 +188,17 @@ export class ProxyDoor {
     });
   }
 
-  /** All credentials are put aside: the caller may come back when the first is not. */
-  #refuseCooling(admitted: Admitted, untilMs: number): Answer {
-    const retryAfterMs = Math.max(1, Math.ceil(untilMs - this.#server.scheduler.clock.nowMs()));
+  /** All credentials are put aside: come back when one is not, and the gates are open. */
+  #refuseCooling(admitted: Admitted, untilMs: number, queuedMs = 0): Answer {
+    const { entry: { pool } } = admitted.caller;
+    const nowMs = this.#server.scheduler.clock.nowMs();
+    const opening = pool.opening(nowMs, 0, pool.queue.length);
+    const opensAtMs = opening.kind === 'shut' && opening.atMs < Infinity ? opening.atMs : nowMs;
+    const retryAfterMs = pool.retryAfterMs(Math.max(untilMs, opensAtMs), nowMs);
     const message = 'The upstream has refused every credential of this pool lately.';
     const parts = withRetry(retryAfterMs, { message, more: { reason: 'credentials' } });
-    return this.#turnAway(admitted, 'too_many_requests', { ...parts, reason: 'credentials' });
+    const more = { reason: 'credentials', queuedMs };
+    return this.#turnAway(admitted, 'too_many_requests', { ...parts, ...more });
   }
 }
 

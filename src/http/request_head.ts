@@ -5,7 +5,9 @@
  */
 import type { HeaderLines } from '../http1/header_lines.ts';
 import type { BodyFraming } from '../http1/incoming.ts';
+import { plainAddress } from '../cidr.ts';
 import { CallerSecrets } from './caller_secrets.ts';
+import { SESSION_COOKIE } from './session.ts';
 import type { Credential } from '../upstream/credentials.ts';
 import type { Target } from '../upstream/target.ts';
 
@@ -50,8 +52,7 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
 
 const FORWARDED = /^(x-forwarded(-.*)?|forwarded|x-real-ip)$/;
 const OWN = /^(x-nthpool-|cf-access-)/;
-/** Cookies of Cloudflare Access and of our own page. */
-const OWN_COOKIE = /^\s*(CF_Authorization|(__Host-)?nthbouncer[\w-]*)\s*=/;
+const ACCESS_COOKIE = /^\s*CF_Authorization\s*=/;
 
 export function requestHead(parts: HeadParts): string {
   const { headers, target, credential, body } = parts;
@@ -103,13 +104,14 @@ function foreignCookies(
   if (isPlain) return value;
   return value.split(';').filter((pair) => {
     const name = pair.slice(0, pair.indexOf('=')).trim();
-    return !OWN_COOKIE.test(pair) && !carriers.includes(`cookie:${name}`) && !secrets.areIn(pair);
+    const isOwn = SESSION_COOKIE.test(pair) || ACCESS_COOKIE.test(pair);
+    return !isOwn && !carriers.includes(`cookie:${name}`) && !secrets.areIn(pair);
   }).join(';').trim();
 }
 
 function forwardedLines({ headers, peer, host }: HeadParts): string {
   const before = (name: string) => peer.isTrusted ? headers.get(name) : null;
-  const address = peer.address ?? 'unknown';
+  const address = plainAddress(peer.address ?? '') ?? 'unknown';
   const chain = before('x-forwarded-for');
   const proto = before('x-forwarded-proto') ?? (peer.isTls ? 'https' : 'http');
   return `x-forwarded-for: ${chain === null ? address : `${chain}, ${address}`}\r\n` +

@@ -8,6 +8,9 @@ import { epochMs } from './server.ts';
 
 export const WRITE_TOKEN_HEADER = 'x-nthbouncer-write-token';
 
+/** The beginning of a cookie, in a request or in an answer, that is a session of the page. */
+export const SESSION_COOKIE = /^\s*(?:__Host-)?nthbouncer\s*=/;
+
 /** Under TLS the browser itself sees to it that no other host set the cookie. */
 export function cookieName(request: Request): string {
   return isTls(request) ? '__Host-nthbouncer' : 'nthbouncer';

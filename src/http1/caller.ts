@@ -6,7 +6,7 @@
 import { type Answer, isWhole } from './answer.ts';
 import { framingOfAnswer, headOf } from './answer_bytes.ts';
 import { Connection } from './connection.ts';
-import { HeadTooLargeError, type MalformedError } from './head.ts';
+import { HEAD_BYTES_MAX, HeadTooLargeError, type MalformedError } from './head.ts';
 import { Incoming } from './incoming.ts';
 import type { IncomingBody } from './incoming_body.ts';
 import type { Line } from './line.ts';
@@ -77,11 +77,12 @@ export class Caller<Peer> {
     this.#isLast = true;
   }
 
-  /** Answers what is under way, and nothing after it. */
+  /** Answers what is under way, and nothing after it. A head that came in part is no request. */
   finish(): void {
     this.answerOnce();
     const isAsked = this.#waiting === 'answer' || this.#waiting === 'sent';
-    if (!isAsked && this.#connection.aheadBytes === 0) this.close();
+    const hasHead = this.#connection.textAhead(HEAD_BYTES_MAX).includes('\r\n\r\n');
+    if (!isAsked && !hasHead) this.close();
   }
 
   close(): void {

@@ -4,6 +4,7 @@
  * in force is never ahead of what a restart would find.
  */
 import { epochMsOf } from './clock.ts';
+import { isLocalOrBase } from '../access/browser.ts';
 import { KeyRing } from '../access/keys.ts';
 import { standingUnder } from '../access/standing.ts';
 import { hasSecrets } from '../access/vault.ts';
@@ -30,12 +31,14 @@ export interface PoolChange {
   readonly isManaged: boolean;
 }
 
-/** A host would be two pools'. */
+/** A host would be two pools', or is this server's own. */
 export class HostTakenError extends Error {
   override name = 'HostTakenError';
 
-  constructor(host: string, { owner, wantedBy }: { owner: string; wantedBy: string }) {
-    super(`${host} is a host of pool ${owner}, and cannot be one of pool ${wantedBy} too.`);
+  /** @param of `owner` null: the server itself. */
+  constructor(host: string, of: { owner: string | null; wantedBy: string }) {
+    const owner = of.owner === null ? "this server's own page and API" : `pool ${of.owner}`;
+    super(`${host} is a host of ${owner}, and cannot be one of pool ${of.wantedBy} too.`);
   }
 }
 
@@ -43,21 +46,29 @@ export class DirectoryFullError extends Error {
   override name = 'DirectoryFullError';
 }
 
+export interface DirectoryOptions {
+  /** Seals the pools' secrets; without one a pool with secrets is refused. */
+  readonly vault?: Vault;
+  /** The host, beside this machine's own, that can be no pool's. */
+  readonly baseDomain?: string;
+}
+
 export class Directory {
   readonly #store: Store;
   readonly #scheduler: Scheduler;
   readonly #vault: Vault | null;
+  readonly #baseDomain: string;
   readonly #entries = new Map<string, Entry>();
   readonly #hosts = new Map<string, string>();
   /** The pools of the hosts that upstream settings name, in lower case. */
   readonly hosts: ReadonlyMap<string, string> = this.#hosts;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param vault seals the pools' secrets; without one a pool with secrets is refused. */
-  constructor(store: Store, scheduler: Scheduler, vault: Vault | null = null) {
+  constructor(store: Store, scheduler: Scheduler, options: DirectoryOptions = {}) {
     this.#store = store;
     this.#scheduler = scheduler;
-    this.#vault = vault;
+    this.#vault = options.vault ?? null;
+    this.#baseDomain = options.baseDomain ?? 'localhost';
   }
 
   /**
@@ -174,13 +185,14 @@ export class Directory {
     if (uses.size > 0) await this.#store.touchKeys(uses);
   }
 
-  /** @throws HostTakenError where a host would have two pools after the changes. */
+  /** @throws HostTakenError where a host would have two pools after the changes, or is ours. */
   #checkHosts(changes: readonly PoolChange[]): void {
     const changed = new Set(changes.map(({ spec }) => spec.name));
     const owners = new Map([...this.#hosts].filter(([, owner]) => !changed.has(owner)));
     for (const { spec } of changes) {
       for (const host of hostsOf(spec)) {
-        const owner = owners.get(host) ?? spec.name;
+        const isOwn = isLocalOrBase(host, this.#baseDomain);
+        const owner = isOwn ? null : owners.get(host) ?? spec.name;
         if (owner !== spec.name) throw new HostTakenError(host, { owner, wantedBy: spec.name });
         owners.set(host, owner);
       }

@@ -3,6 +3,9 @@
  * aside for a while. Values live in here and in the pool's settings alone; what is shown of a
  * credential has none.
  */
+import type { Outcome } from '../core/outcome.ts';
+import { spentMs } from './verdict.ts';
+
 export interface CredentialSpec {
   readonly name: string;
   /** The header that carries it, in lower case. */
@@ -23,7 +26,7 @@ export type Choice =
   | { readonly kind: 'cooling'; readonly untilMs: number };
 
 const REFUSED_MS = 60_000;
-/** After a 429 that does not say for how long. */
+/** After a 429 that does not say for how long, by a hint or by a window that is spent. */
 const THROTTLED_MS = 1000;
 const NONE: Choice = { kind: 'chosen', credential: null };
 
@@ -63,14 +66,21 @@ export class Credentials {
     return choice;
   }
 
-  /** What the upstream answered to a request that carried it. */
-  observe(credential: Credential, answer: CredentialAnswer): void {
-    const { status, retryAfterMs, nowMs } = answer;
+  /**
+   * Puts one aside where the answer to a request that carried it says so. With several, a refusal
+   * and its hints are of that one alone: the pool learns of it only where no other is left, and
+   * never for how long. Gives back what the pool learns.
+   */
+  observe(credential: Credential, outcome: Outcome, nowMs: number): Outcome {
+    const { kind, status, retryAfterMs, reading } = outcome;
     const isRefused = status === 401 || status === 403;
-    if (!isRefused && status !== 429) return;
-    const coolMs = isRefused ? REFUSED_MS : retryAfterMs ?? THROTTLED_MS;
+    if (!isRefused && status !== 429) return outcome;
+    const unhintedMs = Math.max(spentMs(reading ?? {}) ?? 0, THROTTLED_MS);
+    const coolMs = isRefused ? REFUSED_MS : retryAfterMs ?? unhintedMs;
     credential.coolsUntilMs = Math.max(credential.coolsUntilMs, nowMs + coolMs);
     credential.status = status;
+    if (kind !== 'throttled' || this.#all.length === 1) return outcome;
+    return { kind: this.look(nowMs).kind === 'chosen' ? 'unknown' : kind, status };
   }
 
   /** What administrators see, without values. Instants are shifted to epoch ms. */
@@ -85,12 +95,6 @@ export class Credentials {
       };
     });
   }
-}
-
-export interface CredentialAnswer {
-  readonly status: number;
-  readonly retryAfterMs: number | undefined;
-  readonly nowMs: number;
 }
 
 export interface CredentialState {

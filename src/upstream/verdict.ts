@@ -104,11 +104,19 @@ function hasCode(body: unknown, pattern: RegExp): boolean {
 
 /** No Retry-After, but a unit that has no gate of its own is spent: until its reset, all wait. */
 function spentUnitWaitMs(reading: RateReading, body: unknown): number | undefined {
-  const spent = (reading.windows ?? [])
-    .filter(({ unit, remaining }) =>
-      unit !== undefined && unit !== 'requests' && unit !== 'tokens' && remaining === 0
-    )
+  const windows = (reading.windows ?? []).filter(({ unit }) =>
+    unit !== undefined && unit !== 'requests' && unit !== 'tokens'
+  );
+  return pointsWaitMs(body) ?? spentMs({ windows });
+}
+
+/** Ms until every window that is told to be spent has been reset; undefined where none is. */
+export function spentMs(reading: RateReading): number | undefined {
+  const { remaining, resetMs, tokenRemaining, tokenResetMs, windows = [] } = reading;
+  const tokens = { remaining: tokenRemaining, resetMs: tokenResetMs };
+  const resets = [{ remaining, resetMs }, tokens, ...windows]
+    .filter((window) => window.remaining === 0)
     .map((window) => window.resetMs)
     .filter((ms) => ms !== undefined);
-  return pointsWaitMs(body) ?? (spent.length === 0 ? undefined : Math.max(...spent));
+  return resets.length === 0 ? undefined : Math.max(...resets);
 }

@@ -74,6 +74,40 @@ test('a new key is found without a restart; a key that was taken out is refused'
   expect([await pass(next), await pass(rsa)]).toEqual([200, 401]);
 });
 
+const again = await signerOf('rsa');
+const withoutId = ({ jwk: { kid: _, ...jwk }, ...signer }: Signer): Signer => {
+  return { ...signer, jwk, kid: undefined };
+};
+
+test.each([
+  ['under the id of the one before', rsa, again],
+  ['without an id', withoutId(rsa), withoutId(again)],
+])('a new key %s is found without a restart, by many at once with one fetch', async (
+  _,
+  ...[old, fresh]
+) => {
+  const keys = new KeyServer(old);
+  const { world, pass } = await worldWith(keys);
+  expect(await pass(old)).toBe(200);
+  keys.behave = () => keys.publish(fresh);
+  await world.clock.pass(1_000);
+  expect(await Promise.all([pass(fresh), pass(fresh), pass(fresh)])).toEqual([200, 200, 200]);
+  expect([await pass(old), keys.urls.length]).toEqual([401, 2]);
+});
+
+test('wrong signatures fetch seldom, and ever more seldom', async () => {
+  const keys = new KeyServer(rsa);
+  const { world, pass } = await worldWith(keys);
+  await pass(rsa);
+  for (let second = 0; second < 120; second++) {
+    expect(await pass(again)).toBe(401);
+    await world.clock.pass(1_000);
+  }
+  expect(await pass(rsa)).toBe(200);
+  expect(keys.urls.length).toBeLessThan(10);
+  expect(keys.urls.length).toBeGreaterThan(4);
+});
+
 test('a token that passed before fails once its key is taken out', async () => {
   const keys = new KeyServer(rsa);
   const { world } = await worldWith(keys);

@@ -8,7 +8,8 @@ export const NOW_S = T0 / 1000;
 
 export interface Signer {
   readonly alg: string;
-  readonly kid: string;
+  /** Absent where neither its tokens nor its key tell one. */
+  readonly kid: string | undefined;
   readonly privateKey: CryptoKey | Uint8Array;
   readonly jwk: JWK;
 }
@@ -26,8 +27,10 @@ export interface TokenParts {
 /** A token that is right for `iss` and `aud` of the tests, changed as the parts say. */
 export function tokenOf(signer: Signer, { claims = {}, header = {} }: TokenParts = {}) {
   const payload = { iss: 'https://issuer.test', aud: 'app', exp: NOW_S + 300, ...claims };
-  return new SignJWT(payload).setProtectedHeader({ alg: signer.alg, kid: signer.kid, ...header })
-    .sign(signer.privateKey);
+  const { alg, kid, privateKey } = signer;
+  return new SignJWT(payload)
+    .setProtectedHeader({ alg, ...(kid === undefined ? {} : { kid }), ...header })
+    .sign(privateKey);
 }
 
 /** An unsigned or oddly signed token, written by hand. */

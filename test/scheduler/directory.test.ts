@@ -107,6 +107,20 @@ describe('Directory.putAll', () => {
     expect(Object.fromEntries(directory.hosts)).toEqual({ 'x.example': 'b', 'y.example': 'a' });
   });
 
+  it.each(['localhost', '127.0.0.1', '127.1.2.3', 'base.example'])(
+    "takes no host of the server's own: %s",
+    async (host) => {
+      const rig = new Rig({ isBare: true });
+      const directory = new Directory(rig.store, rig.scheduler, { baseDomain: 'Base.example' });
+      await expect(directory.putAll([at('a', 'x.example', host)])).rejects.toThrow(
+        `${host} is a host of this server's own page and API, and cannot be one of pool a too.`,
+      );
+      expect([directory.list(), rig.store.written]).toEqual([[], []]);
+      await directory.putAll([at('a', `x.${host}.example`, 'deep.under.base.example')]);
+      expect(directory.hosts.size).toBe(2);
+    },
+  );
+
   it('changes nothing where a host would be two pools, or there would be too many', async () => {
     const { store, directory } = table();
     await directory.put(at('mine', 'x.example').spec);

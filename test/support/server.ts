@@ -45,7 +45,7 @@ export async function openServer(parts: ServerParts = {}): Promise<Server> {
   const { fence, attempt } = snapshot;
   const events = { ...QUIET, broken };
   const scheduler = new Scheduler({ store, clock, fence, attempt, random: () => 0.5, events });
-  const directory = new Directory(store, scheduler, new Vault(MASTER_KEY));
+  const directory = new Directory(store, scheduler, { vault: new Vault(MASTER_KEY), baseDomain });
   directory.load(snapshot);
   scheduler.restore(snapshot.leases);
   const keepNonce = scheduler.journal.keepNonce.bind(scheduler.journal);

@@ -15,7 +15,8 @@ function nameAt(credentials: Credentials, nowMs: number): string | null {
 function refuse(credentials: Credentials, status: number, retryAfterMs?: number): void {
   const choice = credentials.choose(0);
   if (choice.kind !== 'chosen' || choice.credential === null) throw new Error('none');
-  credentials.observe(choice.credential, { status, retryAfterMs, nowMs: 0 });
+  const hint = retryAfterMs === undefined ? {} : { retryAfterMs };
+  credentials.observe(choice.credential, { kind: 'throttled', status, ...hint }, 0);
 }
 
 describe('Credentials', () => {

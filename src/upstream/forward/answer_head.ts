@@ -14,6 +14,7 @@ export interface AnswerHead {
   readonly headers: HeaderLines;
 }
 
+const BEGINNING = 'HTTP/1.';
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 
 /** Reads a whole head, blank line included. @throws MalformedError */
@@ -28,7 +29,13 @@ export function readAnswerHead(text: string): AnswerHead {
 /** A head off the front of a connection; null where it has not come yet. @throws MalformedError */
 export function takeHead(connection: Connection, headEnd: HeadEnd): AnswerHead | null {
   const end = headEnd.find(connection.ahead);
-  if (end < 0) return null;
+  if (end < 0) {
+    // What speaks another protocol would not come to a blank line for long.
+    const isOther = connection.aheadBytes > 0 &&
+      !BEGINNING.startsWith(connection.textAhead(BEGINNING.length));
+    if (isOther) throw new MalformedError('a bad status line');
+    return null;
+  }
   const head = readAnswerHead(connection.textAhead(end));
   connection.take(end);
   return head;

@@ -56,6 +56,15 @@ describe('an exchange', () => {
     );
   });
 
+  it.each(['SSH-2.0-foo\r\n', 'HTTP/2', '\x15\x03', '\r\n'])(
+    'fails at once where an answer begins with %j',
+    async (text) => {
+      const { answer, line } = await ask(text);
+      await expect(answer).rejects.toMatchObject({ code: 'upstream_unreachable' });
+      expect(line.isClosed).toBe(true);
+    },
+  );
+
   it('has a body at once that came with its head', async () => {
     const { answer, one, line } = await ask('HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\none');
     await answer;

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { answerHeaders } from '../../src/http/answer_headers.ts';
+import { requestHead } from '../../src/http/request_head.ts';
+import { HeaderLines } from '../../src/http1/header_lines.ts';
+import { targetOf } from '../../src/upstream/target.ts';
+import { UpstreamSpec } from '../../src/wire_upstream.ts';
+
+/** The headers that the upstream gets. */
+function sent(
+  headers: readonly (readonly [string, string])[],
+  { address = '127.0.0.1', forwarded = false } = {},
+): string[] {
+  const head = requestHead({
+    method: 'GET',
+    path: '/',
+    headers: new HeaderLines(headers),
+    host: 'p.localhost',
+    target: targetOf(UpstreamSpec.parse({ url: 'http://up.test', forwarded })),
+    credential: null,
+    carriers: [],
+    body: { kind: 'none' },
+    peer: { address, isTls: false, isTrusted: false },
+    isUpgrade: false,
+  });
+  return head.split('\r\n').slice(2, -2);
+}
+
+const OTHERS = ['nthbouncer2=keep', 'nthbouncer-x=keep', '__Host-nthbouncer_y=keep', 'x=1'];
+const OWN = ['nthbouncer=id', '__Host-nthbouncer=id'];
+
+describe('of cookies', () => {
+  it('to the upstream ours are left out, and no other that begins like them', () => {
+    const all = [OWN[0], ...OTHERS, OWN[1], 'CF_Authorization=t', 'nthbouncerx'];
+    expect(sent([['Cookie', all.join('; ')]])).toEqual([
+      `Cookie: ${[...OTHERS, 'nthbouncerx'].join('; ')}`,
+    ]);
+    expect(sent([['Cookie', OWN.join('; ')]])).toEqual([]);
+  });
+
+  it('from the upstream ours are left out, and no other that begins like them', () => {
+    const headers = new HeaderLines([...OWN, ...OTHERS].map((text) => ['Set-Cookie', text]));
+    const text = answerHeaders({ headers, own: '', baseDomain: 'acme.test', isLengthKept: false });
+    expect(text).toBe(OTHERS.map((cookie) => `Set-Cookie: ${cookie}\r\n`).join(''));
+  });
+});
+
+describe('the forwarding headers', () => {
+  it.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['::ffff:127.0.0.1', '127.0.0.1'],
+    ['2001:db8:0::1', '2001:db8::1'],
+  ])('tell the peer %s as the log does: %s', (address, told) => {
+    expect(sent([], { address, forwarded: true })[0]).toBe(`x-forwarded-for: ${told}`);
+  });
+});
