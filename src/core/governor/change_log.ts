@@ -1,11 +1,9 @@
 /**
  * The changes that a governor made and its host has not stored yet. What is in force is compared
- * after each step, so no change can go untold; the reason is the last one given. It is bounded: a
- * host that never drains loses the oldest.
+ * after each step, so no change can go untold; the reason is the last one given. It holds as many
+ * as are kept of a pool: what a host loses by draining late would not have stayed anyway.
  */
-import type { Change, Start } from './governor.ts';
-
-const CHANGES_MAX = 64;
+import { type Change, CHANGES_KEPT, type Start } from './governor.ts';
 
 export interface InForce {
   readonly limit: number;
@@ -49,7 +47,7 @@ export class ChangeLog {
   }
 
   #add(change: Change): void {
-    if (this.#changes.length >= CHANGES_MAX) this.#changes.shift();
+    if (this.#changes.length >= CHANGES_KEPT) this.#changes.shift();
     this.#changes.push(change);
   }
 }

@@ -73,6 +73,9 @@ export interface GovernorStatus {
   readonly trustsHeaders: boolean;
 }
 
+/** The changes of a pool that are kept, stored or not; beyond these the oldest go. */
+export const CHANGES_KEPT = 1000;
+
 /** One thing that the governor changed, for the pool's list of changes. */
 export interface Change {
   readonly atMs: number;
