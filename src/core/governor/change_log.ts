@@ -3,6 +3,7 @@
  * after each step, so no change can go untold; the reason is the last one given. It holds as many
  * as are kept of a pool: what a host loses by draining late would not have stayed anyway.
  */
+import { shownRate } from './explain.ts';
 import { type Change, CHANGES_KEPT, type Start } from './governor.ts';
 
 export interface InForce {
@@ -53,7 +54,7 @@ export class ChangeLog {
 }
 
 function perMinute(perSecond: number | null): number | null {
-  return perSecond === null ? null : Math.round(perSecond * 600) / 10;
+  return perSecond === null ? null : shownRate(perSecond * 60);
 }
 
 function leftMs(untilMs: number, nowMs: number): number | null {

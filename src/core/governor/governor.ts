@@ -57,13 +57,18 @@ export interface GovernorStatus {
   readonly tpm: number | null;
   /** Starts that the request rate in force still allows now; null where there is none. */
   readonly rpmRemaining: number | null;
+  /** The gate that holds back most now; `reason` and the rest up to `nextChangeAt` are of it. */
+  readonly about: 'pause' | 'rate' | 'slots';
   /** Who set what holds back now. */
   readonly source: 'operator' | 'header' | 'learned';
   /** Why it is so, in plain words. */
   readonly reason: string;
   /** When the reason began to hold. */
   readonly since: number;
-  /** When the governor will next try more, or check again; null where nothing is planned. */
+  /**
+   * While starts must wait, when the next may go; else when the governor will next try more, or
+   * check again. Null where nothing but calls will tell.
+   */
   readonly nextChangeAt: number | null;
   /** The level at which the upstream refused last; null where none is known. */
   readonly ceiling: number | null;

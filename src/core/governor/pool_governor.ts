@@ -4,7 +4,7 @@
  */
 import type { Outcome } from '../outcome.ts';
 import { ChangeLog } from './change_log.ts';
-import { explain } from './explain.ts';
+import { explain, shownRate, type Snapshot } from './explain.ts';
 import type {
   Change,
   Governor,
@@ -144,15 +144,33 @@ export class PoolGovernor implements Governor {
   }
 
   status(nowMs: number): GovernorStatus {
-    const { level, learned, headers, pause, scout, gradient } = this.#learning;
+    const { level, learned, headers, pause } = this.#learning;
     const { requests, tokens } = headers;
     const { concurrency, rate } = this.#settings;
     const headerRpm = requests?.perMinute(nowMs) ?? null;
-    const learnedRpm = toRpm(learned.perSecond);
-    const explanation = explain({
+    return {
+      limit: concurrency.limit,
+      effectiveLimit: this.limit,
+      rpm: shown(lowest(rate.rpm, toRpm(learned.perSecond), headerRpm)),
+      tpm: shown(lowest(rate.tpm, tokens?.perMinute(nowMs) ?? null)),
+      rpmRemaining: this.#startsFree(nowMs),
+      ceiling: concurrency.mode === 'adaptive' && Number.isFinite(level.ceiling)
+        ? level.ceiling
+        : null,
+      refusedLastHour: this.#refusals.lastHour(nowMs),
+      pausedUntil: nowMs < pause.untilMs ? pause.untilMs : null,
+      trustsHeaders: requests?.isTrusted(nowMs) ?? true,
+      ...explain(this.#snapshot(nowMs)),
+    };
+  }
+
+  #snapshot(nowMs: number): Snapshot {
+    const { level, gradient, pause, scout, resume } = this.#learning;
+    const { mode, max } = this.#settings.concurrency;
+    return {
       nowMs,
-      mode: concurrency.mode,
-      max: concurrency.max,
+      mode,
+      max,
       level: level.value,
       ceiling: level.ceiling,
       seededFrom: level.seededFrom,
@@ -163,28 +181,47 @@ export class PoolGovernor implements Governor {
       pause,
       scout: {
         sinceMs: scout.sinceMs,
-        nextAtMs: scout.isInFlight ? nowMs : scout.nextAtMs,
+        atMs: scout.opensAtMs(nowMs),
+        isInFlight: scout.isInFlight,
         isQuota: scout.isQuota(nowMs),
       },
-      exhaustedUntilMs: headers.exhaustedUntilMs(nowMs),
-      learned: { rpm: learnedRpm, sinceMs: learned.changedAtMs, growsAtMs: learned.growsAtMs },
-      headers: { rpm: headerRpm, sinceMs: requests?.sinceMs ?? nowMs },
+      resume: { fromMs: resume.fromMs, atMs: resume.opensAtMs(nowMs) },
+      ...this.#rates(nowMs),
       beganAtMs: this.#beganAtMs,
-      operatorRpm: rate.rpm,
-    });
+    };
+  }
+
+  /** Each source's rates, and when they let the next start go, as {@link opening} asks them. */
+  #rates(nowMs: number) {
+    const { learned, headers } = this.#learning;
+    const { requests, tokens } = headers;
+    const { rpm, tpm } = this.#settings.rate;
+    const heldUntilMs = this.#learning.heldUntilMs(nowMs);
+    const sinceMs = this.#beganAtMs;
     return {
-      limit: concurrency.limit,
-      effectiveLimit: this.limit,
-      rpm: lowest(rate.rpm, learnedRpm, headerRpm),
-      tpm: lowest(rate.tpm, tokens?.perMinute(nowMs) ?? null),
-      rpmRemaining: this.#startsFree(nowMs),
-      ceiling: concurrency.mode === 'adaptive' && Number.isFinite(level.ceiling)
-        ? level.ceiling
-        : null,
-      refusedLastHour: this.#refusals.lastHour(nowMs),
-      pausedUntil: nowMs < pause.untilMs ? pause.untilMs : null,
-      trustsHeaders: requests?.isTrusted(nowMs) ?? true,
-      ...explanation,
+      operator: { perMinute: rpm, sinceMs, atMs: this.#operator.opensAtMs(heldUntilMs, 0) },
+      learned: {
+        perMinute: toRpm(learned.perSecond),
+        sinceMs: learned.changedAtMs,
+        growsAtMs: learned.growsAtMs,
+        atMs: learned.opensAtMs(heldUntilMs, 0),
+      },
+      headers: {
+        perMinute: requests?.perMinute(nowMs) ?? null,
+        sinceMs: requests?.sinceMs ?? nowMs,
+        isExhausted: headers.exhaustedUntilMs(heldUntilMs) !== null,
+        atMs: headers.opensAtMs(heldUntilMs, 0),
+      },
+      operatorTokens: {
+        perMinute: tpm,
+        sinceMs,
+        atMs: this.#operator.tokensOpenAtMs(heldUntilMs, 1),
+      },
+      headerTokens: {
+        perMinute: tokens?.perMinute(nowMs) ?? null,
+        sinceMs: tokens?.sinceMs ?? nowMs,
+        atMs: headers.tokensOpenAtMs(heldUntilMs, 1),
+      },
     };
   }
 
@@ -205,6 +242,10 @@ export class PoolGovernor implements Governor {
 
 function toRpm(perSecond: number | null): number | null {
   return perSecond === null ? null : perSecond * MINUTE_SECONDS;
+}
+
+function shown(perMinute: number | null): number | null {
+  return perMinute === null ? null : shownRate(perMinute);
 }
 
 function lowest(...rates: readonly (number | null)[]): number | null {
