@@ -84,8 +84,8 @@ export const CHANGES_KEPT = 1000;
 /** One thing that the governor changed, for the pool's list of changes. */
 export interface Change {
   readonly atMs: number;
-  readonly what: 'limit' | 'rpm' | 'pause';
-  /** For a pause: ms; null where there was, or is, none. */
+  readonly what: 'limit' | 'rpm' | 'tpm' | 'pause';
+  /** Null: no rate; of a pause, whose ms these are (0: none), no end that is known. */
   readonly from: number | null;
   readonly to: number | null;
   readonly why: string;
@@ -135,6 +135,8 @@ export interface Governor {
   /** The request rate in force, of the operator, the headers or learned; null where none is. */
   requestRate(nowMs: number): RequestRate | null;
   status(nowMs: number): GovernorStatus;
+  /** Tells a change that its pool made: the operator's pause, which the pool itself holds. */
+  tell(change: Change): void;
   /** Hands over the changes since the last call, oldest first. */
   drainChanges(): readonly Change[];
   /** What to store; the host compares it with what it stored last. */

@@ -3,7 +3,7 @@
  * the one face of the folder; it enforces nothing, for the pool asks before each start.
  */
 import type { Outcome } from '../outcome.ts';
-import { ChangeLog } from './change_log.ts';
+import { ChangeLog, type InForce } from './change_log.ts';
 import { explain, shownRate, type Snapshot } from './explain.ts';
 import type {
   Change,
@@ -48,11 +48,23 @@ export class PoolGovernor implements Governor {
     this.#changes = new ChangeLog();
     this.#learning = new Learning(settings, { random, changes: this.#changes, sequence: 0 });
     this.#operator.configure(nowMs, settings.rate);
-    if (saved !== undefined) {
-      this.#learning.seed(nowMs, saved);
-      if (saved.tokens !== undefined) this.#savedTokens = saved;
-    }
-    this.#changes.begin(this.#inForce());
+    this.#changes.begin(this.#inForce(nowMs));
+    if (saved !== undefined) this.#seed(nowMs, saved);
+  }
+
+  /** Begins from what an earlier process saved; what that one told last was of it. */
+  #seed(nowMs: number, saved: Saved): void {
+    const first = this.#inForce(nowMs);
+    this.#changes.begin({
+      ...first,
+      limit: this.#settings.concurrency.mode === 'fixed' ? first.limit : saved.level,
+      rpm: Math.min(first.rpm, toRpm(saved.perSecond) ?? Infinity),
+      pausedUntilMs: saved.pausedUntilMs ?? -Infinity,
+    });
+    this.#learning.seed(nowMs, saved);
+    if (saved.tokens !== undefined) this.#savedTokens = saved;
+    this.#changes.because('the server started again');
+    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
   }
 
   get limit(): number {
@@ -93,12 +105,12 @@ export class PoolGovernor implements Governor {
     if (outcome.tokens !== undefined) this.#operator.settle(nowMs, start, outcome.tokens);
     if (outcome.kind === 'throttled') this.#refusals.note(nowMs);
     this.#learning.ended(nowMs, start, outcome);
-    this.#changes.compare(nowMs, this.#inForce(), start);
+    this.#changes.compare(nowMs, this.#inForce(nowMs), start);
   }
 
   advance(nowMs: number): void {
     this.#learning.presume(nowMs);
-    this.#changes.compare(nowMs, this.#inForce(), null);
+    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
   }
 
   configure(nowMs: number, settings: GovernorSettings): void {
@@ -107,7 +119,7 @@ export class PoolGovernor implements Governor {
     this.#learning.configure(settings);
     this.#operator.configure(nowMs, settings.rate);
     this.#changes.because('the operator changed the settings');
-    this.#changes.compare(nowMs, this.#inForce(), null);
+    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
   }
 
   forget(nowMs: number): void {
@@ -118,7 +130,7 @@ export class PoolGovernor implements Governor {
       sequence: this.#learning.lastSequence,
     });
     this.#changes.because('the operator had it forget');
-    this.#changes.compare(nowMs, this.#inForce(), null);
+    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
   }
 
   restoreStarts(nowMs: number, starts: readonly PastStart[], isComplete: boolean): void {
@@ -225,6 +237,10 @@ export class PoolGovernor implements Governor {
     };
   }
 
+  tell(change: Change): void {
+    this.#changes.tell(change);
+  }
+
   drainChanges(): readonly Change[] {
     return this.#changes.drain();
   }
@@ -234,9 +250,19 @@ export class PoolGovernor implements Governor {
     return { ...this.#learning.save(nowMs), ...(tokens && tokens.length > 0 && { tokens }) };
   }
 
-  #inForce() {
-    const { learned, pause } = this.#learning;
-    return { limit: this.limit, perSecond: learned.perSecond, pausedUntilMs: pause.untilMs };
+  #inForce(nowMs: number): InForce {
+    const { learned, headers, pause, scout } = this.#learning;
+    const { rpm, tpm } = this.#settings.rate;
+    return {
+      limit: this.limit,
+      rpm: Math.min(rpm ?? Infinity, toRpm(learned.perSecond) ?? Infinity),
+      tpm: tpm ?? Infinity,
+      headerRpm: headers.requests?.perMinute(nowMs) ?? Infinity,
+      headerTpm: headers.tokens?.perMinute(nowMs) ?? Infinity,
+      pausedUntilMs: pause.untilMs,
+      shutUntilMs: headers.exhaustedUntilMs(nowMs) ?? -Infinity,
+      isOneAtATime: scout.isActive,
+    };
   }
 }
 

@@ -132,7 +132,7 @@ describe('changes', () => {
     const cut = driver.governor.drainChanges();
     expect(cut.map(({ what, from, to }) => [what, from, to])).toEqual([
       ['limit', 5, 4],
-      ['pause', null, 1000],
+      ['pause', 0, 1000],
     ]);
     expect(cut[0]!.why).toContain('refused');
     expect(cut[0]!.evidence).toContain('5 in flight');
