@@ -161,23 +161,25 @@ const WHAT: Readonly<Record<string, string>> = {
 
 function amount(change: Json, name: 'from' | 'to'): string {
   const value = change[name];
-  return change['what'] === 'pause' && typeof value === 'number' ? seconds(value) : text(value);
+  if (change['what'] !== 'pause') return text(value);
+  if (typeof value !== 'number') return 'no known end';
+  return value === 0 ? 'none' : seconds(value);
 }
 
 function Changes({ changes }: { changes: readonly Json[] }) {
   if (changes.length === 0) {
     return (
       <Empty>
-        The governor has changed nothing yet: it pauses a pool, sets its pace and, in adaptive mode,
-        moves its limit by what callers report.
+        Nothing has changed yet. An operator pauses a pool and sets its limit and rates; the
+        governor pauses it too, sets its pace and, in adaptive mode, moves its limit by what callers
+        report.
       </Empty>
     );
   }
   return (
     <details>
       <summary>
-        What the governor changed ({changes.length}), the last: <Time ms={changes[0]?.['at']} />,
-        {' '}
+        What changed ({changes.length}), the last: <Time ms={changes[0]?.['at']} />,{' '}
         {text(changes[0]?.['why'])}
       </summary>
       <Table label='Changes of the governor' columns={CHANGES} rows={changes} />

@@ -44,9 +44,9 @@ export function seconds(ms: unknown): string {
   return `${Math.round(value / 60_000)} min`;
 }
 
-/** A rate in starts a minute. */
+/** A rate in starts a minute, which comes rounded. */
 export function perMinute(rpm: number | null): string {
-  return rpm === null ? 'none' : String(Math.round(rpm));
+  return rpm === null ? 'none' : String(rpm);
 }
 
 /** How long the oldest waiter has waited. */

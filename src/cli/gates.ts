@@ -18,6 +18,7 @@ export function gatesOf(status: Row): Gate[] {
   const count = (field: string) => numberOf(status, field) ?? 0;
   const [inUse, limit, queued] = [count('inUse'), count('effectiveLimit'), count('queued')];
   const slots = `${inUse} of ${limit} in use`;
+  const why = reasonOf(status, 'slots');
   return [
     timed(status, 'pause'),
     timed(status, 'rate'),
@@ -31,7 +32,7 @@ export function gatesOf(status: Row): Gate[] {
       gate: 'slots',
       isOpen: inUse < limit,
       until: null,
-      why: `${slots}; limit: ${textOf(status, 'reason')}`,
+      why: why === null ? slots : `${slots}; limit: ${why}`,
     },
   ];
 }
@@ -39,18 +40,26 @@ export function gatesOf(status: Row): Gate[] {
 /** A gate that time opens. */
 function timed(status: Row, gate: 'pause' | 'rate'): Gate {
   const isShut = fieldOf(status, 'gate.reason') === (gate === 'pause' ? 'paused' : 'rate');
-  const rate = `${textOf(status, 'rpm')} starts a minute`;
-  const left = numberOf(status, 'rpm') === null
-    ? 'no rate is set or learned'
-    : `${Math.floor(numberOf(status, 'rpmRemaining') ?? 0)} of ${rate} left`;
-  const open = gate === 'pause' ? 'not paused' : left;
-  const shut = gate === 'pause' ? textOf(status, 'reason') : `${rate} are used up`;
+  const why = reasonOf(status, gate);
   return {
     gate,
     isOpen: !isShut,
     until: isShut ? numberOf(status, 'gate.until') : null,
-    why: isShut ? shut : open,
+    why: gate === 'pause'
+      ? why ?? 'not paused'
+      : rateLeft(status) + (why === null ? '' : `; ${why}`),
   };
+}
+
+function rateLeft(status: Row): string {
+  if (numberOf(status, 'rpm') === null) return 'no rate of starts is set or learned';
+  const left = Math.floor(numberOf(status, 'rpmRemaining') ?? 0);
+  return `${left} of ${textOf(status, 'rpm')} starts a minute left`;
+}
+
+/** Why the pool holds back, where it is this gate that does. */
+function reasonOf(status: Row, gate: Gate['gate']): string | null {
+  return fieldOf(status, 'about') === gate ? textOf(status, 'reason') : null;
 }
 
 /** The gate that refuses an acquire that does not wait; null where one would be granted. */

@@ -27,6 +27,13 @@ export type Renewal =
 
 const LAPSED: Outcome = { kind: 'lapsed' };
 
+/** What a pool begins with; the last two are from an earlier process. */
+interface Origin {
+  readonly settings: PoolSettings;
+  readonly saved?: Saved;
+  readonly pause?: Pause | null;
+}
+
 export class Bouncer {
   readonly #pools = new Map<string, Pool>();
   readonly #moves: Moves;
@@ -49,16 +56,17 @@ export class Bouncer {
     return this.#moves.due.nextAtMs;
   }
 
-  /** Makes the pool; its governor goes on from what an earlier one saved. */
-  create(nowMs: number, name: string, how: { settings: PoolSettings; saved?: Saved }): Pool {
+  /** Makes the pool, paused as it was; its governor goes on from what an earlier one saved. */
+  create(nowMs: number, name: string, how: Origin): Pool {
     assert(!this.#pools.has(name), 'a pool is made once');
-    const { settings, saved } = how;
+    const { settings, saved, pause = null } = how;
     const governor = makeGovernor(settings, {
       nowMs,
       random: this.#random,
       ...(saved === undefined ? {} : { saved }),
     });
     const pool = new Pool(name, settings, governor);
+    pool.pause = pause;
     this.#pools.set(name, pool);
     return pool;
   }
@@ -146,7 +154,7 @@ export class Bouncer {
 
   /** An operator's pause (null: resumed). Waiters keep their place unless it outlasts them. */
   setPause(nowMs: number, pool: Pool, pause: Pause | null): void {
-    pool.pause = pause;
+    pool.setPause(nowMs, pause);
     this.#moves.refuseHopeless(pool, nowMs);
     this.#moves.admit(pool, nowMs);
   }

@@ -5,6 +5,7 @@
  */
 import type { Gauge } from './ask.ts';
 import { assert } from './assert.ts';
+import { pauseLeft } from './governor/change_log.ts';
 import type { Governor, Opening } from './governor/governor.ts';
 import type { Lease } from './lease.ts';
 import { Leases } from './leases.ts';
@@ -44,6 +45,17 @@ export class Pool {
 
   get leases(): Omit<Leases, 'add' | 'remove'> {
     return this.#leases;
+  }
+
+  /** An operator's pause (null: none), told among the changes of the governor. */
+  setPause(nowMs: number, pause: Pause | null): void {
+    const from = pauseLeft(this.pause?.untilMs ?? -Infinity, nowMs);
+    const to = pauseLeft(pause?.untilMs ?? -Infinity, nowMs);
+    this.pause = pause;
+    if (from === to) return;
+    const reason = pause === null || pause.reason === null ? '' : `: ${pause.reason}`;
+    const why = `${pause === null ? 'resumed' : 'paused'} by the operator${reason}`;
+    this.governor.tell({ atMs: nowMs, what: 'pause', from, to, why, evidence: '' });
   }
 
   /** Slots in use: one for each live lease, and the rest of those that hold several. */

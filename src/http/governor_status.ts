@@ -10,30 +10,37 @@ export interface ShownStatus extends GovernorStatus {
   readonly paused: boolean;
 }
 
-/** Why the pool holds back, with epoch instants. An operator's pause goes before all it learned. */
+/** Why the pool holds back, with epoch instants: of several gates, the one that holds longest. */
 export function governorStatus(pool: Pool, clock: Clock): ShownStatus {
   const { shiftMs } = clock;
   const nowMs = clock.nowMs();
   const learned = pool.governor.status(nowMs);
+  const { pausedUntil } = learned;
   const wire = (atMs: number) => Math.round(atMs + shiftMs);
-  const wireOrNull = (atMs: number | null) => atMs === null ? null : wire(atMs);
+  const wireOrNull = (atMs: number | null) =>
+    atMs === null || atMs === Infinity ? null : wire(atMs);
   const status = {
     ...learned,
     since: wire(learned.since),
     nextChangeAt: wireOrNull(learned.nextChangeAt),
-    pausedUntil: wireOrNull(learned.pausedUntil),
-    paused: learned.pausedUntil !== null,
+    pausedUntil: wireOrNull(pausedUntil),
+    paused: pausedUntil !== null,
   };
   const { pause } = pool;
   if (pause === null || pause.untilMs <= nowMs) return status;
-  const untilMs = pause.untilMs === Infinity ? null : wire(pause.untilMs);
+  const paused = {
+    ...status,
+    pausedUntil: wireOrNull(Math.max(pause.untilMs, pausedUntil ?? 0)),
+    paused: true,
+  };
+  const opening = pool.governor.opening(nowMs, 0, 0);
+  if (opening.kind === 'shut' && opening.atMs > pause.untilMs) return paused;
   const why = pause.reason === null ? '' : `: ${pause.reason}`;
   return {
-    ...status,
+    ...paused,
+    about: 'pause',
     source: 'operator',
     reason: `paused by the operator${why}`,
-    nextChangeAt: untilMs,
-    pausedUntil: untilMs,
-    paused: true,
+    nextChangeAt: wireOrNull(pause.untilMs),
   };
 }

@@ -16,7 +16,9 @@ export function poolLines({ remaining, limit, queued, rate }: Gauge, of: Attempt
     `x-nthpool-queue-depth: ${queued}\r\n` +
     `x-nthpool-request-id: ${of.attempt}\r\n`;
   if (rate === null) return lines;
-  return lines + `x-nthpool-rpm-limit: ${Math.floor(rate.limit)}\r\n` +
+  // A rate of some starts an hour is not none at all.
+  const rpm = Math.floor(rate.limit) || Math.ceil(rate.limit);
+  return lines + `x-nthpool-rpm-limit: ${rpm}\r\n` +
     `x-nthpool-rpm-remaining: ${Math.floor(rate.remaining)}\r\n`;
 }
 

@@ -84,13 +84,13 @@ export class Directory {
       const pool = this.#scheduler.turn((nowMs, bouncer) =>
         bouncer.create(nowMs, row.name, {
           settings: spec,
+          pause: row.pause === null ? null : pauseOf(row.pause),
           ...(saved === undefined ? {} : { saved }),
         })
       );
       const { createdAt, isManaged } = row;
       this.#entries.set(row.name, { spec, pool, keys, createdAt, isManaged });
       this.#addHosts(spec);
-      if (row.pause !== null) this.#pause(pool, pauseOf(row.pause));
     }
   }
 
@@ -168,11 +168,7 @@ export class Directory {
   async setPause(entry: Entry, pause: Pause | null): Promise<void> {
     const row = { ...this.#row(entry.spec, entry), pause: this.#pauseText(pause) };
     await this.#store.savePools([row]);
-    this.#pause(entry.pool, pause);
-  }
-
-  #pause(pool: Pool, pause: Pause | null): void {
-    this.#scheduler.turn((nowMs, bouncer) => bouncer.setPause(nowMs, pool, pause));
+    this.#scheduler.turn((nowMs, bouncer) => bouncer.setPause(nowMs, entry.pool, pause));
   }
 
   /** Writes down when keys were last used, to within the time between two calls. */

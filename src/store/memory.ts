@@ -2,11 +2,11 @@
  * A store in memory, which keeps the contract except that it forgets all when the process ends.
  * Opening it again stands for a restart. It has no faults and no hooks: tests wrap it for those.
  */
+import { CHANGES_KEPT } from '../core/governor/governor.ts';
 import type { LogEntry } from './entry.ts';
 import {
   type Batch,
   type ChangeRow,
-  CHANGES_KEPT,
   type GovernorRow,
   type HistoryRow,
   isLogCursor,

@@ -148,9 +148,6 @@ export interface Retention {
   readonly since: number;
 }
 
-/** The changes of a pool's governor that are kept. */
-export const CHANGES_KEPT = 1000;
-
 export interface Store {
   /**
    * Brings the schema up to date, claims the database for this process and reads what survived.
@@ -178,7 +175,7 @@ export interface Store {
   removeKey(pool: string, id: string): Promise<void>;
   /** Notes when keys were last used: key id to epoch ms. */
   touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void>;
-  /** Keeps what governors learned, and of each pool the newest {@link CHANGES_KEPT} changes. */
+  /** Keeps what governors learned, and of each pool the newest `CHANGES_KEPT` changes. */
   saveGovernors(
     rows: readonly GovernorRow[],
     changes: readonly ChangeRow[],

@@ -75,6 +75,15 @@ describe('gatesOf', () => {
   ])('names the first that is: %s', (gate, status, until) => {
     expect(refusing(gatesOf({ ...open, ...status }))).toMatchObject({ gate, until });
   });
+
+  it.each([
+    ['pause', ['lunch', '5 of 60 starts a minute left', '1 of 2 in use']],
+    ['rate', ['not paused', '5 of 60 starts a minute left; lunch', '1 of 2 in use']],
+    ['slots', ['not paused', '5 of 60 starts a minute left', '1 of 2 in use; limit: lunch']],
+  ])('gives the reason to the gate that it is about: %s', (about, whys) => {
+    const gates = gatesOf({ ...open, about, reason: 'lunch' });
+    expect(gates.filter(({ gate }) => gate !== 'queue').map(({ why }) => why)).toEqual(whys);
+  });
 });
 
 describe('poolsNow', () => {

@@ -73,6 +73,15 @@ describe('acquire', () => {
     expect(rated.inUse).toBe(3);
   });
 
+  it('tells a rate of a few starts an hour as one a minute, not as none', async () => {
+    const reading = { limit: 10, remaining: 9, resetMs: 3_600_000, windowMs: 3_600_000 };
+    await caller.release(await caller.hold(), { status: 200, rate: reading });
+    const answer = await caller.acquire();
+    expect(answer.headers.get('x-nthpool-rpm-limit')).toBe('1');
+    const told = (await door.admin('GET', '/pools/a/status')).json;
+    expect(told).toMatchObject({ rpm: 0.167, about: 'rate' });
+  });
+
   it('refused by a full pool counts no start against the rate', async () => {
     const rated = await door.pool('rated', fixed(1, { rate: { rpm: 3, learn: false } }));
     const slotId = await rated.hold();

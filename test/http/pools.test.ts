@@ -199,6 +199,27 @@ describe('pause, resume and drain', () => {
     expect(told.answer?.status).toBe(200);
   });
 
+  it('a pause that ends before another gate opens is not told as what holds', async () => {
+    await caller.release(await caller.hold(), { status: 429, retryAfterMs: 60_000 });
+    await door.admin('POST', '/pools/a/pause', { untilMs: door.clock.nowMs() + 5000 });
+    const refused = await caller.acquire();
+    const status = (await door.admin('GET', '/pools/a/status')).json;
+    const opensAt = door.clock.nowMs() + Number(refused.json['retryAfterMs']);
+    expect(status).toMatchObject({
+      source: 'header',
+      reason: expect.stringMatching(/^paused: the upstream asked to hold back for/),
+      pausedUntil: opensAt,
+      nextChangeAt: opensAt,
+      gate: { until: opensAt },
+    });
+    await door.admin('POST', '/pools/a/pause', { untilMs: door.clock.nowMs() + 500_000 });
+    expect((await door.admin('GET', '/pools/a/status')).json).toMatchObject({
+      source: 'operator',
+      pausedUntil: door.clock.nowMs() + 500_000,
+      nextChangeAt: door.clock.nowMs() + 500_000,
+    });
+  });
+
   it.each([
     { untilMs: 1 },
     { untilMs: -1 },

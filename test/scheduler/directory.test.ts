@@ -267,6 +267,7 @@ describe('Directory.load', () => {
     expect(found).toMatchObject({ spec: spec('a', 7), createdAt: T0, isManaged: true });
     expect(found?.keys.size).toBe(1);
     expect(found?.pool.pause).toEqual({ untilMs: Infinity, reason: 'backup' });
+    expect(found?.pool.governor.drainChanges()).toEqual([]);
     expect(next.scheduler.pools.get('b')?.pause).toBeNull();
   });
 });

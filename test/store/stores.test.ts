@@ -1,7 +1,7 @@
 /** The contract of stores, run over the table of all of them. */
 import { describe, expect, test } from 'vitest';
+import { CHANGES_KEPT } from '../../src/core/governor/governor.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
-import { CHANGES_KEPT } from '../../src/store/store.ts';
 import type { LogPage } from '../../src/store/store.ts';
 import { storeFor } from '../../src/store/stores.ts';
 import { batch, entry, key, lease, MAKERS, pool, T0 } from './samples.ts';

@@ -61,6 +61,8 @@ export class Gate implements Governor {
     throw new Error('a gate has no status');
   }
 
+  tell(): void {}
+
   drainChanges(): [] {
     return [];
   }

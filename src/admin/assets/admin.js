@@ -14,7 +14,7 @@
   const FORMS = {
     oldestWaitMs: (ms) => ms === 0 ? '–' : duration(ms),
     pausedUntil: (ms) => ms === null ? '' : `, until ${localTime(new Date(ms))}`,
-    rpm: (rpm) => rpm === null ? 'none' : String(Math.round(rpm)),
+    rpm: (rpm) => rpm === null ? 'none' : String(rpm),
   };
 
   function localTimes(inside = document) {

@@ -1,21 +1,44 @@
 /**
  * The changes that a governor made and its host has not stored yet. What is in force is compared
- * after each step, so no change can go untold; the reason is the last one given. It is bounded: a
- * host that never drains loses the oldest.
+ * after each step, so no change can go untold; the reason is the last one given. What headers say
+ * wobbles, so a rate of theirs is told once it is a tenth off what was told, and their shutting
+ * where it lasts for seconds. It holds as many as are kept of a pool: what a host loses by draining
+ * late would not have stayed anyway.
  */
-import type { Change, Start } from './governor.ts';
+import { shownRate } from './explain.ts';
+import { type Change, CHANGES_KEPT, type Start } from './governor.ts';
 
-const CHANGES_MAX = 64;
+const TOLD_SHARE = 0.1;
+const TOLD_SHUT_MS_MIN = 5000;
 
 export interface InForce {
   readonly limit: number;
-  readonly perSecond: number | null;
+  /** Starts and tokens a minute, by the operator or learned; Infinity where there is no rate. */
+  readonly rpm: number;
+  readonly tpm: number;
+  /** The same by the upstream's headers. */
+  readonly headerRpm: number;
+  readonly headerTpm: number;
+  /** Until when the upstream asked to hold back, and until when its headers leave nothing. */
   readonly pausedUntilMs: number;
+  readonly shutUntilMs: number;
+  readonly isOneAtATime: boolean;
 }
+
+const NOTHING: InForce = {
+  limit: 0,
+  rpm: Infinity,
+  tpm: Infinity,
+  headerRpm: Infinity,
+  headerTpm: Infinity,
+  pausedUntilMs: -Infinity,
+  shutUntilMs: -Infinity,
+  isOneAtATime: false,
+};
 
 export class ChangeLog {
   #changes: Change[] = [];
-  #told: InForce = { limit: 0, perSecond: null, pausedUntilMs: -Infinity };
+  #told = NOTHING;
   #why = '';
 
   /** What is in force when there is nothing to tell yet. */
@@ -27,19 +50,26 @@ export class ChangeLog {
     this.#why = why;
   }
 
-  compare(nowMs: number, now: InForce, start: Start | null): void {
+  compare(nowMs: number, inForce: InForce, start: Start | null): void {
     const told = this.#told;
-    const isSame = now.limit === told.limit && now.perSecond === told.perSecond &&
-      now.pausedUntilMs === told.pausedUntilMs;
-    if (isSame) return;
+    const now = steadied(nowMs, told, inForce);
+    if (isSame(told, now)) return;
     this.#told = now;
     const evidence = start === null ? '' : `a call with ${start.inFlight} in flight`;
-    const add = (what: Change['what'], from: number | null, to: number | null) => {
-      if (from !== to) this.#add({ atMs: nowMs, what, from, to, why: this.#why, evidence });
+    const add = (what: Change['what'], from: number | null, to: number | null, why: string) => {
+      if (from !== to) this.tell({ atMs: nowMs, what, from, to, why, evidence });
     };
-    add('limit', told.limit, now.limit);
-    add('rpm', perMinute(told.perSecond), perMinute(now.perSecond));
-    add('pause', leftMs(told.pausedUntilMs, nowMs), leftMs(now.pausedUntilMs, nowMs));
+    const rateWhy = (before: number, after: number) =>
+      before === after || after === Infinity ? this.#why : "the upstream's headers say so";
+    add('limit', told.limit, now.limit, this.#why);
+    add('rpm', rpmOf(told), rpmOf(now), rateWhy(told.headerRpm, now.headerRpm));
+    add('tpm', tpmOf(told), tpmOf(now), rateWhy(told.headerTpm, now.headerTpm));
+    add('pause', pauseOf(told, nowMs), pauseOf(now, nowMs), longerBy(told, now) ?? this.#why);
+  }
+
+  tell(change: Change): void {
+    if (this.#changes.length >= CHANGES_KEPT) this.#changes.shift();
+    this.#changes.push(change);
   }
 
   drain(): readonly Change[] {
@@ -47,17 +77,60 @@ export class ChangeLog {
     if (drained.length > 0) this.#changes = [];
     return drained;
   }
+}
 
-  #add(change: Change): void {
-    if (this.#changes.length >= CHANGES_MAX) this.#changes.shift();
-    this.#changes.push(change);
+/** A pause that ends at `untilMs`, as a {@link Change} has it. */
+export function pauseLeft(untilMs: number, nowMs: number): number | null {
+  return untilMs === Infinity ? null : Math.max(0, untilMs - nowMs);
+}
+
+function isSame(told: InForce, now: InForce): boolean {
+  return now.limit === told.limit && now.rpm === told.rpm && now.tpm === told.tpm &&
+    now.headerRpm === told.headerRpm && now.headerTpm === told.headerTpm &&
+    now.pausedUntilMs === told.pausedUntilMs && now.shutUntilMs === told.shutUntilMs &&
+    now.isOneAtATime === told.isOneAtATime;
+}
+
+/** What is in force, but for what headers say a little otherwise than it was told. */
+function steadied(nowMs: number, told: InForce, now: InForce): InForce {
+  const headerRpm = steadyRate(told.headerRpm, now.headerRpm);
+  const headerTpm = steadyRate(told.headerTpm, now.headerTpm);
+  const shutUntilMs = steadyShut(nowMs, told.shutUntilMs, now.shutUntilMs);
+  return { ...now, headerRpm, headerTpm, shutUntilMs };
+}
+
+function steadyRate(told: number, now: number): number {
+  return Math.abs(now - told) < TOLD_SHARE * told ? told : now;
+}
+
+function steadyShut(nowMs: number, toldMs: number, untilMs: number): number {
+  if (toldMs > nowMs && Math.abs(untilMs - toldMs) < TOLD_SHUT_MS_MIN) return toldMs;
+  return untilMs - nowMs < TOLD_SHUT_MS_MIN ? -Infinity : untilMs;
+}
+
+function rpmOf({ rpm, headerRpm }: InForce): number | null {
+  return rateOf(Math.min(rpm, headerRpm));
+}
+
+function tpmOf({ tpm, headerTpm }: InForce): number | null {
+  return rateOf(Math.min(tpm, headerTpm));
+}
+
+function rateOf(perMinute: number): number | null {
+  return perMinute === Infinity ? null : shownRate(perMinute);
+}
+
+/** Why a pause is longer than it was told; null where it is not by what ends at an instant. */
+function longerBy(told: InForce, now: InForce): string | null {
+  if (now.shutUntilMs > Math.max(told.shutUntilMs, now.pausedUntilMs)) {
+    return "the upstream's headers leave nothing";
   }
+  return now.pausedUntilMs > told.pausedUntilMs ? 'the upstream asked to hold back' : null;
 }
 
-function perMinute(perSecond: number | null): number | null {
-  return perSecond === null ? null : Math.round(perSecond * 600) / 10;
-}
-
-function leftMs(untilMs: number, nowMs: number): number | null {
-  return untilMs > nowMs ? untilMs - nowMs : null;
+/** While one call at a time finds out when the upstream takes calls again, nobody knows the end. */
+function pauseOf({ pausedUntilMs, shutUntilMs, isOneAtATime }: InForce, nowMs: number) {
+  const untilMs = Math.max(pausedUntilMs, shutUntilMs);
+  if (untilMs > nowMs) return pauseLeft(untilMs, nowMs);
+  return isOneAtATime ? null : 0;
 }

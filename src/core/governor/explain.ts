@@ -1,6 +1,7 @@
 /**
- * Why a pool holds back, in plain words: the first gate that does, in the order in which a caller
- * would meet it. It reads a snapshot and decides nothing.
+ * Why a pool holds back, in plain words. While starts must wait it is the gate that makes them wait
+ * longest, which is the one that a refused caller is told; else what limits them most. It reads a
+ * snapshot and decides nothing.
  */
 import type { GovernorStatus } from './governor.ts';
 
@@ -18,84 +19,175 @@ export interface Snapshot {
   readonly pause: { readonly fromMs: number; readonly untilMs: number };
   readonly scout: {
     readonly sinceMs: number;
-    readonly nextAtMs: number;
+    /** When the next start may go. */
+    readonly atMs: number;
+    readonly isInFlight: boolean;
     readonly isQuota: boolean;
   };
-  readonly exhaustedUntilMs: number | null;
-  /** Starts a minute by source; null where that source sets none. */
-  readonly learned: {
-    readonly rpm: number | null;
-    readonly sinceMs: number;
-    readonly growsAtMs: number;
-  };
-  readonly headers: { readonly rpm: number | null; readonly sinceMs: number };
+  readonly resume: { readonly fromMs: number; readonly atMs: number };
+  /** By source: units a minute, null where it sets none, and when it lets the next start go. */
+  readonly learned: Rate & { readonly growsAtMs: number };
+  readonly headers: Rate & { readonly isExhausted: boolean };
+  readonly operator: Rate;
+  /** The same for a start that brings tokens; what is learned is of starts alone. */
+  readonly headerTokens: Rate;
+  readonly operatorTokens: Rate;
   /** Since when these settings are in force; before it, nothing was. */
   readonly beganAtMs: number;
-  readonly operatorRpm: number | null;
 }
 
-type Explanation = Pick<GovernorStatus, 'reason' | 'source' | 'since' | 'nextChangeAt'>;
+interface Rate {
+  readonly perMinute: number | null;
+  readonly sinceMs: number;
+  readonly atMs: number;
+}
+
+type Explanation = Pick<
+  GovernorStatus,
+  'about' | 'reason' | 'source' | 'since' | 'nextChangeAt'
+>;
+
+/** A gate that is shut until `atMs`, or open where that is past. */
+type Hold = Omit<Explanation, 'nextChangeAt'> & { readonly atMs: number };
 
 export function explain(snapshot: Snapshot): Explanation {
-  return explainHold(snapshot) ?? explainRate(snapshot) ?? explainLevel(snapshot);
+  const { nowMs } = snapshot;
+  return longest(nowMs, [...holds(snapshot), ...rates(snapshot)]) ?? explainTry(snapshot) ??
+    longest(nowMs, tokenRates(snapshot)) ?? explainRate(snapshot) ?? explainLevel(snapshot);
 }
 
-function explainHold(
-  { nowMs, pause, scout, headers, exhaustedUntilMs }: Snapshot,
-): Explanation | null {
-  if (nowMs < pause.untilMs) {
-    return {
-      reason: `paused: the upstream asked to hold back for ${seconds(pause.untilMs - nowMs)} more`,
-      source: 'header',
-      since: pause.fromMs,
-      nextChangeAt: pause.untilMs,
-    };
-  }
-  if (scout.sinceMs !== Infinity) {
-    const waitMs = Math.max(0, scout.nextAtMs - nowMs);
-    const next = waitMs > 0 ? `next try in ${seconds(waitMs)}` : 'a try is in flight';
-    const reason = scout.isQuota
-      ? `quota used up: ${next}`
-      : `refused: one call at a time, ${next}`;
-    const nextChangeAt = waitMs > 0 ? scout.nextAtMs : null;
-    return { reason, source: 'learned', since: scout.sinceMs, nextChangeAt };
-  }
-  if (exhaustedUntilMs === null) return null;
-  return {
-    reason: `the upstream's headers leave nothing for ${seconds(exhaustedUntilMs - nowMs)}`,
+/** A rate as people are shown it: whole from 100 a minute on, else of three digits. */
+export function shownRate(perMinute: number): number {
+  return perMinute >= 100 ? Math.round(perMinute) : Number(perMinute.toPrecision(3));
+}
+
+/** Of several that are shut for as long, the one that a caller meets first. */
+function longest(nowMs: number, gates: readonly Hold[]): Explanation | null {
+  const latestMs = Math.max(...gates.map(({ atMs }) => atMs));
+  const held = gates.find(({ atMs }) => atMs === latestMs);
+  if (held === undefined || latestMs <= nowMs) return null;
+  const { atMs, ...told } = held;
+  return { ...told, nextChangeAt: Math.ceil(atMs) };
+}
+
+function holds({ nowMs, pause, scout, resume }: Snapshot): Hold[] {
+  const about = 'pause';
+  return [{
+    about,
+    reason: `paused: the upstream asked to hold back for ${seconds(pause.untilMs - nowMs)} more`,
+    source: 'header',
+    since: pause.fromMs,
+    atMs: pause.untilMs,
+  }, {
+    about,
+    reason: scoutReason(scout, `next try in ${seconds(scout.atMs - nowMs)}`),
+    source: 'learned',
+    since: scout.sinceMs,
+    atMs: scout.sinceMs === Infinity ? -Infinity : scout.atMs,
+  }, {
+    about,
+    reason: 'calls are taken again: they start at the pace from before the refusals',
+    source: 'learned',
+    since: resume.fromMs,
+    atMs: resume.atMs,
+  }];
+}
+
+function rates({ nowMs, operator, learned, headers }: Snapshot): Hold[] {
+  const about = 'rate';
+  const operatorRate = `the operator's rate of ${operator.perMinute} starts a minute`;
+  const leftFor = seconds(headers.atMs - nowMs);
+  return [{
+    about,
+    reason: `${operatorRate} leaves none for ${seconds(operator.atMs - nowMs)}`,
+    source: 'operator',
+    since: operator.sinceMs,
+    atMs: operator.atMs,
+  }, {
+    about,
+    reason: learnedReason(learned),
+    source: 'learned',
+    since: learned.sinceMs,
+    atMs: learned.atMs,
+  }, {
+    about,
+    reason: headers.isExhausted
+      ? `the upstream's headers leave nothing for ${leftFor}`
+      : headerReason(headers),
     source: 'header',
     since: headers.sinceMs,
-    nextChangeAt: exhaustedUntilMs,
-  };
+    atMs: headers.atMs,
+  }];
 }
 
-function explainRate(snapshot: Snapshot): Explanation | null {
-  const { nowMs, learned, headers, operatorRpm } = snapshot;
-  const lowest = Math.min(
-    learned.rpm ?? Infinity,
-    headers.rpm ?? Infinity,
-    operatorRpm ?? Infinity,
-  );
-  if (lowest === Infinity || lowest === operatorRpm) return null;
-  if (lowest === learned.rpm) {
+function tokenRates({ nowMs, operatorTokens, headerTokens }: Snapshot): Hold[] {
+  const about = 'rate';
+  const operatorRate = `the operator's rate of ${operatorTokens.perMinute} tokens a minute`;
+  return [{
+    about,
+    reason: `${operatorRate} leaves none for ${seconds(operatorTokens.atMs - nowMs)}`,
+    source: 'operator',
+    since: operatorTokens.sinceMs,
+    atMs: operatorTokens.atMs,
+  }, {
+    about,
+    reason: `the upstream's headers leave no tokens for ${seconds(headerTokens.atMs - nowMs)}`,
+    source: 'header',
+    since: headerTokens.sinceMs,
+    atMs: headerTokens.atMs,
+  }];
+}
+
+/** One call at a time, and nothing but a call, or the end of one, is waited for. */
+function explainTry({ scout }: Snapshot): Explanation | null {
+  if (scout.sinceMs === Infinity) return null;
+  const reason = scoutReason(scout, 'the next call is the try');
+  return { about: 'pause', reason, source: 'learned', since: scout.sinceMs, nextChangeAt: null };
+}
+
+function scoutReason({ isQuota, isInFlight }: Snapshot['scout'], next: string): string {
+  const why = isQuota ? 'quota used up:' : 'refused: one call at a time,';
+  return `${why} ${isInFlight ? 'a try is in flight' : next}`;
+}
+
+function learnedReason({ perMinute }: Rate): string {
+  return `rate learned: the upstream takes about ${shownRate(perMinute ?? 0)} starts a minute`;
+}
+
+function headerReason({ perMinute }: Rate): string {
+  return perMinute === null
+    ? "the upstream's headers pace the starts"
+    : `the upstream's headers allow ${shownRate(perMinute)} starts a minute`;
+}
+
+/** A rate that lets the next start go is still what limits most. */
+function explainRate({ nowMs, learned, headers, operator }: Snapshot): Explanation | null {
+  const rpmOf = ({ perMinute }: Rate) => perMinute ?? Infinity;
+  const lowest = Math.min(rpmOf(learned), rpmOf(headers), rpmOf(operator));
+  if (lowest === Infinity || lowest === operator.perMinute) return null;
+  const about = 'rate';
+  if (lowest === learned.perMinute) {
     return {
-      reason: `rate learned: the upstream takes about ${Math.round(lowest)} starts a minute`,
+      about,
+      reason: learnedReason(learned),
       source: 'learned',
       since: learned.sinceMs,
       nextChangeAt: Math.ceil(Math.max(nowMs, learned.growsAtMs)),
     };
   }
-  const reason = `the upstream's headers allow ${Math.round(lowest)} starts a minute`;
-  return { reason, source: 'header', since: headers.sinceMs, nextChangeAt: null };
+  const reason = headerReason(headers);
+  return { about, reason, source: 'header', since: headers.sinceMs, nextChangeAt: null };
 }
 
 function explainLevel(snapshot: Snapshot): Explanation {
   const { nowMs, mode, level, ceiling, max, isTrial, isStrained, beganAtMs } = snapshot;
+  const about = 'slots';
   const since = Math.max(snapshot.heldFromMs, beganAtMs);
   if (mode === 'fixed') {
-    return { reason: 'fixed by the operator', source: 'operator', since, nextChangeAt: null };
+    const reason = 'fixed by the operator';
+    return { about, reason, source: 'operator', since, nextChangeAt: null };
   }
-  const learned = { source: 'learned', since } as const;
+  const learned = { about, source: 'learned', since } as const;
   if (isStrained) {
     const reason = `held at ${level}: answers become slower above it`;
     return { ...learned, reason, nextChangeAt: null };
@@ -117,7 +209,8 @@ function explainLevel(snapshot: Snapshot): Explanation {
     return { ...learned, reason, nextChangeAt };
   }
   if (level >= max) {
-    return { reason: "at the operator's max", source: 'operator', since, nextChangeAt: null };
+    const reason = "at the operator's max";
+    return { about, reason, source: 'operator', since, nextChangeAt: null };
   }
   const reason = `free to grow from ${level}: nothing was refused lately`;
   return { ...learned, reason, nextChangeAt: null };

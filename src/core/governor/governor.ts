@@ -57,13 +57,18 @@ export interface GovernorStatus {
   readonly tpm: number | null;
   /** Starts that the request rate in force still allows now; null where there is none. */
   readonly rpmRemaining: number | null;
+  /** The gate that holds back most now; `reason` and the rest up to `nextChangeAt` are of it. */
+  readonly about: 'pause' | 'rate' | 'slots';
   /** Who set what holds back now. */
   readonly source: 'operator' | 'header' | 'learned';
   /** Why it is so, in plain words. */
   readonly reason: string;
   /** When the reason began to hold. */
   readonly since: number;
-  /** When the governor will next try more, or check again; null where nothing is planned. */
+  /**
+   * While starts must wait, when the next may go; else when the governor will next try more, or
+   * check again. Null where nothing but calls will tell.
+   */
   readonly nextChangeAt: number | null;
   /** The level at which the upstream refused last; null where none is known. */
   readonly ceiling: number | null;
@@ -73,11 +78,14 @@ export interface GovernorStatus {
   readonly trustsHeaders: boolean;
 }
 
+/** The changes of a pool that are kept, stored or not; beyond these the oldest go. */
+export const CHANGES_KEPT = 1000;
+
 /** One thing that the governor changed, for the pool's list of changes. */
 export interface Change {
   readonly atMs: number;
-  readonly what: 'limit' | 'rpm' | 'pause';
-  /** For a pause: ms; null where there was, or is, none. */
+  readonly what: 'limit' | 'rpm' | 'tpm' | 'pause';
+  /** Null: no rate; of a pause, whose ms these are (0: none), no end that is known. */
   readonly from: number | null;
   readonly to: number | null;
   readonly why: string;
@@ -127,6 +135,8 @@ export interface Governor {
   /** The request rate in force, of the operator, the headers or learned; null where none is. */
   requestRate(nowMs: number): RequestRate | null;
   status(nowMs: number): GovernorStatus;
+  /** Tells a change that its pool made: the operator's pause, which the pool itself holds. */
+  tell(change: Change): void;
   /** Hands over the changes since the last call, oldest first. */
   drainChanges(): readonly Change[];
   /** What to store; the host compares it with what it stored last. */

@@ -136,7 +136,6 @@ export class Learning {
     const limits = { maxMs: this.#settings.rate.maxPauseMs, random: this.#random };
     if (!pause.extend(nowMs, hintMs, limits)) return;
     scout.enterAfterPause(nowMs, pause.untilMs);
-    this.#changes.because('the upstream asked to hold back');
   }
 
   #accepted(nowMs: number, start: Start, outcome: Outcome): void {

@@ -3,8 +3,8 @@
  * the one face of the folder; it enforces nothing, for the pool asks before each start.
  */
 import type { Outcome } from '../outcome.ts';
-import { ChangeLog } from './change_log.ts';
-import { explain } from './explain.ts';
+import { ChangeLog, type InForce } from './change_log.ts';
+import { explain, shownRate, type Snapshot } from './explain.ts';
 import type {
   Change,
   Governor,
@@ -48,11 +48,23 @@ export class PoolGovernor implements Governor {
     this.#changes = new ChangeLog();
     this.#learning = new Learning(settings, { random, changes: this.#changes, sequence: 0 });
     this.#operator.configure(nowMs, settings.rate);
-    if (saved !== undefined) {
-      this.#learning.seed(nowMs, saved);
-      if (saved.tokens !== undefined) this.#savedTokens = saved;
-    }
-    this.#changes.begin(this.#inForce());
+    this.#changes.begin(this.#inForce(nowMs));
+    if (saved !== undefined) this.#seed(nowMs, saved);
+  }
+
+  /** Begins from what an earlier process saved; what that one told last was of it. */
+  #seed(nowMs: number, saved: Saved): void {
+    const first = this.#inForce(nowMs);
+    this.#changes.begin({
+      ...first,
+      limit: this.#settings.concurrency.mode === 'fixed' ? first.limit : saved.level,
+      rpm: Math.min(first.rpm, toRpm(saved.perSecond) ?? Infinity),
+      pausedUntilMs: saved.pausedUntilMs ?? -Infinity,
+    });
+    this.#learning.seed(nowMs, saved);
+    if (saved.tokens !== undefined) this.#savedTokens = saved;
+    this.#changes.because('the server started again');
+    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
   }
 
   get limit(): number {
@@ -93,12 +105,12 @@ export class PoolGovernor implements Governor {
     if (outcome.tokens !== undefined) this.#operator.settle(nowMs, start, outcome.tokens);
     if (outcome.kind === 'throttled') this.#refusals.note(nowMs);
     this.#learning.ended(nowMs, start, outcome);
-    this.#changes.compare(nowMs, this.#inForce(), start);
+    this.#changes.compare(nowMs, this.#inForce(nowMs), start);
   }
 
   advance(nowMs: number): void {
     this.#learning.presume(nowMs);
-    this.#changes.compare(nowMs, this.#inForce(), null);
+    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
   }
 
   configure(nowMs: number, settings: GovernorSettings): void {
@@ -107,7 +119,7 @@ export class PoolGovernor implements Governor {
     this.#learning.configure(settings);
     this.#operator.configure(nowMs, settings.rate);
     this.#changes.because('the operator changed the settings');
-    this.#changes.compare(nowMs, this.#inForce(), null);
+    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
   }
 
   forget(nowMs: number): void {
@@ -118,7 +130,7 @@ export class PoolGovernor implements Governor {
       sequence: this.#learning.lastSequence,
     });
     this.#changes.because('the operator had it forget');
-    this.#changes.compare(nowMs, this.#inForce(), null);
+    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
   }
 
   restoreStarts(nowMs: number, starts: readonly PastStart[], isComplete: boolean): void {
@@ -144,15 +156,33 @@ export class PoolGovernor implements Governor {
   }
 
   status(nowMs: number): GovernorStatus {
-    const { level, learned, headers, pause, scout, gradient } = this.#learning;
+    const { level, learned, headers, pause } = this.#learning;
     const { requests, tokens } = headers;
     const { concurrency, rate } = this.#settings;
     const headerRpm = requests?.perMinute(nowMs) ?? null;
-    const learnedRpm = toRpm(learned.perSecond);
-    const explanation = explain({
+    return {
+      limit: concurrency.limit,
+      effectiveLimit: this.limit,
+      rpm: shown(lowest(rate.rpm, toRpm(learned.perSecond), headerRpm)),
+      tpm: shown(lowest(rate.tpm, tokens?.perMinute(nowMs) ?? null)),
+      rpmRemaining: this.#startsFree(nowMs),
+      ceiling: concurrency.mode === 'adaptive' && Number.isFinite(level.ceiling)
+        ? level.ceiling
+        : null,
+      refusedLastHour: this.#refusals.lastHour(nowMs),
+      pausedUntil: nowMs < pause.untilMs ? pause.untilMs : null,
+      trustsHeaders: requests?.isTrusted(nowMs) ?? true,
+      ...explain(this.#snapshot(nowMs)),
+    };
+  }
+
+  #snapshot(nowMs: number): Snapshot {
+    const { level, gradient, pause, scout, resume } = this.#learning;
+    const { mode, max } = this.#settings.concurrency;
+    return {
       nowMs,
-      mode: concurrency.mode,
-      max: concurrency.max,
+      mode,
+      max,
       level: level.value,
       ceiling: level.ceiling,
       seededFrom: level.seededFrom,
@@ -163,29 +193,52 @@ export class PoolGovernor implements Governor {
       pause,
       scout: {
         sinceMs: scout.sinceMs,
-        nextAtMs: scout.isInFlight ? nowMs : scout.nextAtMs,
+        atMs: scout.opensAtMs(nowMs),
+        isInFlight: scout.isInFlight,
         isQuota: scout.isQuota(nowMs),
       },
-      exhaustedUntilMs: headers.exhaustedUntilMs(nowMs),
-      learned: { rpm: learnedRpm, sinceMs: learned.changedAtMs, growsAtMs: learned.growsAtMs },
-      headers: { rpm: headerRpm, sinceMs: requests?.sinceMs ?? nowMs },
+      resume: { fromMs: resume.fromMs, atMs: resume.opensAtMs(nowMs) },
+      ...this.#rates(nowMs),
       beganAtMs: this.#beganAtMs,
-      operatorRpm: rate.rpm,
-    });
-    return {
-      limit: concurrency.limit,
-      effectiveLimit: this.limit,
-      rpm: lowest(rate.rpm, learnedRpm, headerRpm),
-      tpm: lowest(rate.tpm, tokens?.perMinute(nowMs) ?? null),
-      rpmRemaining: this.#startsFree(nowMs),
-      ceiling: concurrency.mode === 'adaptive' && Number.isFinite(level.ceiling)
-        ? level.ceiling
-        : null,
-      refusedLastHour: this.#refusals.lastHour(nowMs),
-      pausedUntil: nowMs < pause.untilMs ? pause.untilMs : null,
-      trustsHeaders: requests?.isTrusted(nowMs) ?? true,
-      ...explanation,
     };
+  }
+
+  /** Each source's rates, and when they let the next start go, as {@link opening} asks them. */
+  #rates(nowMs: number) {
+    const { learned, headers } = this.#learning;
+    const { requests, tokens } = headers;
+    const { rpm, tpm } = this.#settings.rate;
+    const heldUntilMs = this.#learning.heldUntilMs(nowMs);
+    const sinceMs = this.#beganAtMs;
+    return {
+      operator: { perMinute: rpm, sinceMs, atMs: this.#operator.opensAtMs(heldUntilMs, 0) },
+      learned: {
+        perMinute: toRpm(learned.perSecond),
+        sinceMs: learned.changedAtMs,
+        growsAtMs: learned.growsAtMs,
+        atMs: learned.opensAtMs(heldUntilMs, 0),
+      },
+      headers: {
+        perMinute: requests?.perMinute(nowMs) ?? null,
+        sinceMs: requests?.sinceMs ?? nowMs,
+        isExhausted: headers.exhaustedUntilMs(heldUntilMs) !== null,
+        atMs: headers.opensAtMs(heldUntilMs, 0),
+      },
+      operatorTokens: {
+        perMinute: tpm,
+        sinceMs,
+        atMs: this.#operator.tokensOpenAtMs(heldUntilMs, 1),
+      },
+      headerTokens: {
+        perMinute: tokens?.perMinute(nowMs) ?? null,
+        sinceMs: tokens?.sinceMs ?? nowMs,
+        atMs: headers.tokensOpenAtMs(heldUntilMs, 1),
+      },
+    };
+  }
+
+  tell(change: Change): void {
+    this.#changes.tell(change);
   }
 
   drainChanges(): readonly Change[] {
@@ -197,14 +250,28 @@ export class PoolGovernor implements Governor {
     return { ...this.#learning.save(nowMs), ...(tokens && tokens.length > 0 && { tokens }) };
   }
 
-  #inForce() {
-    const { learned, pause } = this.#learning;
-    return { limit: this.limit, perSecond: learned.perSecond, pausedUntilMs: pause.untilMs };
+  #inForce(nowMs: number): InForce {
+    const { learned, headers, pause, scout } = this.#learning;
+    const { rpm, tpm } = this.#settings.rate;
+    return {
+      limit: this.limit,
+      rpm: Math.min(rpm ?? Infinity, toRpm(learned.perSecond) ?? Infinity),
+      tpm: tpm ?? Infinity,
+      headerRpm: headers.requests?.perMinute(nowMs) ?? Infinity,
+      headerTpm: headers.tokens?.perMinute(nowMs) ?? Infinity,
+      pausedUntilMs: pause.untilMs,
+      shutUntilMs: headers.exhaustedUntilMs(nowMs) ?? -Infinity,
+      isOneAtATime: scout.isActive,
+    };
   }
 }
 
 function toRpm(perSecond: number | null): number | null {
   return perSecond === null ? null : perSecond * MINUTE_SECONDS;
+}
+
+function shown(perMinute: number | null): number | null {
+  return perMinute === null ? null : shownRate(perMinute);
 }
 
 function lowest(...rates: readonly (number | null)[]): number | null {

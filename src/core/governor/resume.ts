@@ -10,11 +10,13 @@ const LASTS_MS_MAX = 2000;
 
 export class Resume {
   readonly #pacer = new Pacer(0, 1);
+  fromMs = -Infinity;
   untilMs = -Infinity;
 
   begin(nowMs: number, heldMs: number, perSecond: number): void {
     this.#pacer.periodMs = 1000 / Math.max(perSecond, PER_SECOND_MIN);
     this.#pacer.take(nowMs);
+    this.fromMs = nowMs;
     this.untilMs = nowMs + Math.min(LASTS_MS_MAX, heldMs);
   }
 

@@ -3,7 +3,8 @@
  */
 import { desc, eq } from 'drizzle-orm';
 import { governor, governorChange } from '../../../db/schema.ts';
-import { type ChangeRow, CHANGES_KEPT, type GovernorRow } from '../store.ts';
+import { CHANGES_KEPT } from '../../core/governor/governor.ts';
+import type { ChangeRow, GovernorRow } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { statement } from './rows.ts';
 

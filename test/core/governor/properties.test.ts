@@ -84,6 +84,12 @@ describe('a governor under any traffic', () => {
           expect(Number.isInteger(governor.limit)).toBe(true);
           const told = JSON.stringify([governor.status(nowMs), governor.save(nowMs)]);
           expect(told).not.toMatch(/NaN|Infinity/);
+          // A refused caller is told the same as who looks at the status.
+          const gate = governor.opening(nowMs, 0, 0);
+          if (gate.kind === 'shut') {
+            const about = gate.reason === 'paused' ? 'pause' : 'rate';
+            expect(governor.status(nowMs)).toMatchObject({ about, nextChangeAt: gate.atMs });
+          }
           for (const value of Object.values(governor.status(nowMs))) {
             if (typeof value === 'number') expect(Number.isFinite(value)).toBe(true);
           }
