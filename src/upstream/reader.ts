@@ -249,7 +249,9 @@ function noteCombined(
     const reset = parameters.get('t');
     if (remaining === undefined && reset === undefined) continue;
     const name = texts.at(-1) ?? first;
-    const mark: Mark = { ...meaning.mark, key: `policy ${name}`, name, namesScope: 'always' };
+    // A name that comes again, with other numbers, is another partition of its policy.
+    const key = `policy ${name} ${remaining ?? ''} ${reset ?? ''}`;
+    const mark: Mark = { ...meaning.mark, key, name, namesScope: 'always' };
     const state = draftOf(family.states, mark);
     keepFirst(state, 'remainings', [countOf(readDecimal(remaining ?? ''))]);
     noteReset(state, RESET_RANKS.reset, readTimes(reset ?? '', 'auto', dating));

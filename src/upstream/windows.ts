@@ -36,7 +36,7 @@ export interface Policy {
 export interface Family {
   readonly rank: number;
   readonly drafts: Map<string, Draft>;
-  /** Windows that are joined with their policy by name. */
+  /** Windows that are joined with their policy by name; one policy may have several. */
   readonly states: Map<string, Draft>;
   readonly policies: Policy[];
 }
@@ -62,9 +62,8 @@ export function windowsOf(name: string, family: Family): Window[] {
     const policy = family.policies.find((one) => one.isNamed && one.name === draft.mark.name);
     others.push(...split(draft, name, policy));
   }
-  const policies = family.policies.filter((policy) =>
-    !policy.isNamed || !family.states.has(`policy ${policy.name}`)
-  );
+  const stated = new Set([...family.states.values()].map(({ mark }) => mark.name));
+  const policies = family.policies.filter(({ isNamed, name }) => !isNamed || !stated.has(name));
   if (plain.length === 0) others.push(...policies.map((policy) => asWindow(name, policy)));
   return lendReset([...joinPolicies(name, plain, policies), ...others]);
 }
