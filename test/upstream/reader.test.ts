@@ -84,6 +84,19 @@ describe('readRates takes headers', () => {
   });
 });
 
+describe('readRates reads the good one of several lines, where', () => {
+  it.each([
+    ['Retry-After', ['soon', '7'], 7_000],
+    ['Retry-After', ['7', 'soon'], 7_000],
+    ['Retry-After', ['NaN', '7', 'later', '5'], 7_000],
+    ['Retry-After', ['soon', 'Thursday, 01-Jan-26 00:00:07 GMT'], 7_000],
+    ['Retry-After', ['Thu Jan  1 00:00:07 2026', 'soon'], 7_000],
+    ['retry-after-ms', ['soon', '7'], 7],
+  ])('%s is %j', (name, lines, retryAfterMs) => {
+    expect(read({ [name]: lines })).toEqual({ retryAfterMs });
+  });
+});
+
 describe('readRates gives precedence', () => {
   it('to the retry hint in ms, then to Retry-After, then to a vendor field', () => {
     const headers = {
