@@ -11,7 +11,14 @@ import { DIALECTS } from './dialects.ts';
 import { readItems, readPairs, splitList } from './items.ts';
 import { indexNames, type Meaning, VENDOR_RETRY_RANK } from './names.ts';
 import { type Found, summarize } from './reading.ts';
-import { readDecimal, readInstant, readReset, readWindowMs, type TimeUnit } from './reset.ts';
+import {
+  longestOf,
+  readDecimal,
+  readInstant,
+  readReset,
+  readWindowMs,
+  type TimeUnit,
+} from './reset.ts';
 import { type Draft, draftOf, type Family, type Values } from './windows.ts';
 
 /** Names in any case; a `Headers` object is an iterable of pairs. */
@@ -118,7 +125,7 @@ function note(found: Found, { meaning, value }: Hit, dating: Dating): void {
     case undefined:
       return;
     case 'retryAfter':
-      return noteRetry(found, largest(readTimes(value, meaning.unit, dating)), cell.rank);
+      return noteRetry(found, longestOf(readTimes(value, meaning.unit, dating)), cell.rank);
     case 'scope':
       return noteScope(found, value);
     case 'flag':
@@ -197,11 +204,6 @@ function noteRetry(found: Found, ms: number | undefined, rank = VENDOR_RETRY_RAN
   const known = found.retry;
   if (known !== undefined && (known.rank < rank || known.rank === rank && known.ms >= ms)) return;
   found.retry = { rank, ms };
-}
-
-function largest(values: Values): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 const SCOPE_LENGTH_MAX = 200;

@@ -63,6 +63,12 @@ function roundUp(ms: number): number {
   return Math.ceil(ms - Math.abs(ms) * 1e-15);
 }
 
+/** Where a wait is told several times, the longest satisfies all. */
+export function longestOf(waits: readonly (number | undefined)[]): number | undefined {
+  const known = waits.filter((ms) => ms !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
 const DURATION_UNIT_MS: Readonly<Record<string, number>> = {
   ns: 1e-6,
   us: 1e-3,

@@ -6,6 +6,7 @@
 import type { RateUnit } from '../core/outcome.ts';
 import { bindingOf, type Window } from './binding.ts';
 import type { Mark } from './dialect.ts';
+import { longestOf } from './reset.ts';
 
 export type Values = readonly (number | undefined)[];
 
@@ -69,12 +70,14 @@ export function windowsOf(name: string, family: Family): Window[] {
 }
 
 /**
- * One window for each place in its lists. Identical values are one repeated header; lists of one
- * length are windows side by side; a list that no other field goes with says nothing.
+ * One window for each place in its lists. Identical values are one repeated header, which goes for
+ * every place; lists of one length are windows side by side. Of resets that no other field goes
+ * with, the longest holds; any other list that is alone says nothing.
  */
 function split(draft: Draft, family: string, policy?: Policy): Window[] {
-  const lists = [draft.limits, draft.remainings, draft.useds, draft.resets];
-  const length = countSideBySide(lists);
+  const { limits, remainings, useds, resets = [] } = draft;
+  const length = countSideBySide([limits, remainings, useds, draft.resets]);
+  const lists = [limits, remainings, useds, length === 1 ? [longestOf(resets)] : resets];
   const mark = policy?.unit === undefined ? draft.mark : { ...draft.mark, unit: policy.unit };
   const windowMs = draft.windowMs ?? mark.windowMs ?? policy?.windowMs;
   const { usedPercent } = draft;
@@ -98,14 +101,20 @@ function countSideBySide(lists: readonly (Values | undefined)[]): number {
   return isShared && others.every((other) => other === length) ? length : 1;
 }
 
+/** What a list says of one place; one that is of another length only what all its lines say. */
 function valueAt(list: Values | undefined, at: number, length: number): number | undefined {
   if (list === undefined) return undefined;
-  if (isRepeat(list) && length === 1) return list[0];
-  return list.length === length ? list[at] : undefined;
+  if (length > 1 && list.length === length) return list[at];
+  return isRepeat(list) ? list.find(isKnown) : undefined;
 }
 
 function isRepeat(list: Values): boolean {
-  return list.every((value) => value === list[0]);
+  const [first, ...others] = list.filter(isKnown);
+  return others.every((value) => value === first);
+}
+
+function isKnown(value: number | undefined): value is number {
+  return value !== undefined;
 }
 
 interface Counts {

@@ -175,38 +175,6 @@ describe('readRates keeps apart', () => {
   });
 });
 
-describe('readRates takes each item of one policy for a window', () => {
-  const policy = '"d";q=100;w=60';
-
-  it('of which the exhausted one binds, wherever it stands', () => {
-    const items = ['"d";r=50;t=30;pk=:YQ==:', '"d";r=0;t=10;pk=:Yg==:'];
-    for (const state of [items, items.toReversed(), [items.join(', ')]]) {
-      expect(read({ 'RateLimit-Policy': policy, 'RateLimit': state })).toMatchObject({
-        limit: 100,
-        remaining: 0,
-        resetMs: 10_000,
-        windowMs: 60_000,
-        scope: 'd',
-      });
-    }
-  });
-
-  it('also without a partition key, and lists both', () => {
-    expect(read({ 'RateLimit': '"d";r=5, "d";r=2' })).toEqual({
-      remaining: 2,
-      scope: 'd',
-      windows: [{ name: 'd', remaining: 5 }, { name: 'd', remaining: 2 }],
-    });
-  });
-
-  it('but not one that is repeated as it was', () => {
-    const item = '"d";r=5;t=7';
-    expect(read({ 'RateLimit-Policy': policy, 'RateLimit': [item, item] })).toEqual(
-      read({ 'RateLimit-Policy': policy, 'RateLimit': item }),
-    );
-  });
-});
-
 describe('readRates believes', () => {
   it('no count that stands for "no limit", and no reset of 0 beside it', () => {
     expect(read({ 'X-RateLimit-Limit': '-1', 'X-RateLimit-Remaining': '-1' })).toEqual({});

@@ -1,0 +1,75 @@
+/** Several windows in one header: lists, repeated lines, and several items of one policy. */
+import { describe, expect, it } from 'vitest';
+import type { RateReading } from '../../src/core/outcome.ts';
+import { type HeaderSource, readRates } from '../../src/upstream/reader.ts';
+
+function read(headers: HeaderSource): RateReading {
+  return readRates(headers, { nowMs: 1_767_225_600_000 });
+}
+
+describe('readRates takes a header that came twice', () => {
+  const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+  const readLists = (...values: readonly string[]) =>
+    read(Object.fromEntries(values.map((value, at) => [names[at], value])));
+
+  it('to hold for all windows beside it, if it says the same twice or was not repeated', () => {
+    expect(readLists('100, 100', '42, 40', '30')).toMatchObject({
+      limit: 100,
+      remaining: 40,
+      resetMs: 30_000,
+    });
+    expect(readLists('5000, 60', '4990, 3', '12')).toMatchObject({ limit: 60, resetMs: 12_000 });
+    expect(readLists('1, 2000', '0', '1, 100')).toMatchObject({ remaining: 0, resetMs: 100_000 });
+  });
+
+  it('for the longest reset, if no other did', () => {
+    const expected = { limit: 100, remaining: 42, resetMs: 60_000 };
+    expect(readLists('100', '42', '30, 60')).toEqual(expected);
+    expect(readLists('100', '42', '60, soon, 30')).toEqual(expected);
+  });
+
+  it('for the line of it that is a number', () => {
+    expect(readLists('many, 100', '42', 'soon, 30')).toEqual({
+      limit: 100,
+      remaining: 42,
+      resetMs: 30_000,
+    });
+  });
+
+  it('for no count at all, if its numbers differ and no other did', () => {
+    expect(readLists('100, 200', '42', '30')).toEqual({ remaining: 42, resetMs: 30_000 });
+    expect(readLists('1,500', '42', '30')).toEqual({ remaining: 42, resetMs: 30_000 });
+  });
+});
+
+describe('readRates takes each item of one policy for a window', () => {
+  const policy = '"d";q=100;w=60';
+
+  it('of which the exhausted one binds, wherever it stands', () => {
+    const items = ['"d";r=50;t=30;pk=:YQ==:', '"d";r=0;t=10;pk=:Yg==:'];
+    for (const state of [items, items.toReversed(), [items.join(', ')]]) {
+      expect(read({ 'RateLimit-Policy': policy, 'RateLimit': state })).toMatchObject({
+        limit: 100,
+        remaining: 0,
+        resetMs: 10_000,
+        windowMs: 60_000,
+        scope: 'd',
+      });
+    }
+  });
+
+  it('also without a partition key, and lists both', () => {
+    expect(read({ 'RateLimit': '"d";r=5, "d";r=2' })).toEqual({
+      remaining: 2,
+      scope: 'd',
+      windows: [{ name: 'd', remaining: 5 }, { name: 'd', remaining: 2 }],
+    });
+  });
+
+  it('but not one that is repeated as it was', () => {
+    const item = '"d";r=5;t=7';
+    expect(read({ 'RateLimit-Policy': policy, 'RateLimit': [item, item] })).toEqual(
+      read({ 'RateLimit-Policy': policy, 'RateLimit': item }),
+    );
+  });
+});
