@@ -126,6 +126,20 @@ describe('readRates gives precedence', () => {
     expect(reading).toMatchObject({ limit: 100, remaining: 0, resetMs: 600_000 });
   });
 
+  it('to the longest of the exhausted windows, where no reset is told', () => {
+    const exhausted = {
+      'X-RateLimit-Limit-Minute': '5',
+      'X-RateLimit-Remaining-Minute': '0',
+      'X-RateLimit-Limit-Day': '50',
+      'X-RateLimit-Remaining-Day': '0',
+      'X-RateLimit-Limit-Hour': '20',
+      'X-RateLimit-Remaining-Hour': '0',
+    };
+    expect(read(exhausted)).toMatchObject({ limit: 50, remaining: 0, windowMs: 86_400_000 });
+    const twin = { 'RateLimit-Limit': '20', 'RateLimit-Remaining': '0', 'RateLimit-Reset': '600' };
+    expect(read({ ...exhausted, ...twin })).toMatchObject({ limit: 20, resetMs: 600_000 });
+  });
+
   it('to a reset that names its unit, over the hint', () => {
     const hinted = (headers: Record<string, string>) =>
       readRates(headers, { nowMs: NOW_MS, hints: { resetUnit: 'ms' } });
