@@ -58,9 +58,12 @@ export function boundedWait(ms: number): number | undefined {
   return ms <= 0 ? 0 : roundUp(ms);
 }
 
-/** Rounds up, but not for the last bits of a float: 1.1 s is 1100 ms, though 1.1 * 1000 is more. */
+/**
+ * Rounds up, but not for the last bit of a float: 1.1 s is 1100 ms, though 1.1 * 1000 is more. An
+ * epoch in us keeps its last digit.
+ */
 function roundUp(ms: number): number {
-  return Math.ceil(ms - Math.abs(ms) * 1e-15);
+  return Math.ceil(ms - Math.abs(ms) * Number.EPSILON);
 }
 
 /** Where a wait is told several times, the longest satisfies all. */
