@@ -74,6 +74,7 @@ describe('readReset', () => {
     '2026-01-01 00:00:30 +0000 UTC',
     '2026-01-01T02:00:30+02:00',
     '2025-12-31T19:00:30-0500',
+    '2026-01-01 01:00:30+01',
   ])('reads the date %s, as UTC where it has no zone', (value) => {
     expect(wait(value)).toBe(30_000);
   });
