@@ -31,6 +31,8 @@ export interface Policy {
   /** The name is what joins it with a state; otherwise the quota is. */
   readonly isNamed: boolean;
   readonly unit: RateUnit | undefined;
+  /** It counts what no field stands for: neither it nor its states may be taken for requests. */
+  readonly isForeign: boolean;
 }
 
 /** What the headers of one family said. */
@@ -61,10 +63,12 @@ export function windowsOf(name: string, family: Family): Window[] {
   }
   for (const draft of family.states.values()) {
     const policy = family.policies.find((one) => one.isNamed && one.name === draft.mark.name);
-    others.push(...split(draft, name, policy));
+    if (!policy?.isForeign) others.push(...split(draft, name, policy));
   }
   const stated = new Set([...family.states.values()].map(({ mark }) => mark.name));
-  const policies = family.policies.filter(({ isNamed, name }) => !isNamed || !stated.has(name));
+  const policies = family.policies.filter((policy) =>
+    !policy.isForeign && !(policy.isNamed && stated.has(policy.name))
+  );
   if (plain.length === 0) others.push(...policies.map((policy) => asWindow(name, policy)));
   return lendReset([...joinPolicies(name, plain, policies), ...others]);
 }

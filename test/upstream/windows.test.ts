@@ -73,3 +73,14 @@ describe('readRates takes each item of one policy for a window', () => {
     );
   });
 });
+
+describe('readRates takes no window for requests', () => {
+  it.each(['tokens', 'constructor'])('whose policy counts %s', (unit) => {
+    const policy = `"a";q=10;w=60;qu="${unit}"`;
+    expect(read({ 'RateLimit': '"a";r=0;t=30', 'RateLimit-Policy': policy })).toEqual({});
+    expect(read({
+      'RateLimit': '"a";r=0;t=30, "b";r=9;t=3',
+      'RateLimit-Policy': [policy, '"b";q=10;w=5'],
+    })).toEqual({ limit: 10, remaining: 9, resetMs: 3_000, windowMs: 5_000, scope: 'b' });
+  });
+});
