@@ -83,4 +83,19 @@ describe('readRates takes no window for requests', () => {
       'RateLimit-Policy': [policy, '"b";q=10;w=5'],
     })).toEqual({ limit: 10, remaining: 9, resetMs: 3_000, windowMs: 5_000, scope: 'b' });
   });
+
+  it('that has a limit of 0 beside one that has a limit', () => {
+    const month = {
+      'X-RateLimit-Limit': '50, 0',
+      'X-RateLimit-Policy': '50;w=1, 0;w=2678400',
+      'X-RateLimit-Remaining': '49, 0',
+      'X-RateLimit-Reset': '1, 2466201',
+    };
+    const second = { limit: 50, resetMs: 1_000, windowMs: 1_000 };
+    expect(read(month)).toEqual({ ...second, remaining: 49 });
+    expect(read({ ...month, 'X-RateLimit-Remaining': '0, 0' })).toEqual({
+      ...second,
+      remaining: 0,
+    });
+  });
 });
