@@ -6,7 +6,7 @@
 import type { RateReading } from '../core/outcome.ts';
 import { readBody } from './body.ts';
 import { countOf, percentOf, readCounts, readPolicies } from './counts.ts';
-import type { Finding, Hints, Mark } from './dialect.ts';
+import type { Field, Finding, Hints, Mark } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { readItems, readPairs, splitList } from './items.ts';
 import { indexNames, type Meaning, VENDOR_RETRY_RANK } from './names.ts';
@@ -76,22 +76,32 @@ function collect(source: HeaderSource, hits: Map<string, Hit>, isSecondary = fal
     if (meaning === undefined || known?.has(lowerName)) continue;
     // What a body repeats has no bearing on when this answer was made.
     if (isSecondary && (meaning.field === 'age' || meaning.field === 'date')) continue;
-    const text = textOf(value);
-    if (text === undefined) continue;
-    const earlier = hits.get(lowerName)?.value;
-    if (earlier === undefined && hits.size >= HITS_MAX) break;
-    const joined = earlier === undefined ? text : `${earlier}, ${text}`;
-    if (joined.length <= VALUE_LENGTH_MAX) hits.set(lowerName, { meaning, value: joined });
+    for (const line of linesOf(value)) {
+      const earlier = hits.get(lowerName)?.value;
+      if (earlier === undefined && hits.size >= HITS_MAX) return hits;
+      // Repeated as it was it says nothing more, but beside another header's list each line counts.
+      if (earlier === line && !SIDE_BY_SIDE.has(meaning.field)) continue;
+      const joined = earlier === undefined ? line : `${earlier}, ${line}`;
+      if (joined.length <= VALUE_LENGTH_MAX) hits.set(lowerName, { meaning, value: joined });
+    }
   }
   return hits;
 }
 
-/** Trimmed, repeats joined; callers hand on what others sent, so that types are no promise here. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.trim();
-  if (typeof value === 'number') return String(value);
-  if (!Array.isArray(value)) return undefined;
-  return value.filter((line) => typeof line === 'string').map((line) => line.trim()).join(', ');
+const SIDE_BY_SIDE: ReadonlySet<Field | undefined> = new Set<Field>([
+  'limit',
+  'remaining',
+  'used',
+  'resetAfter',
+  'reset',
+  'resetTime',
+]);
+
+/** Trimmed; callers hand on what others sent, so that types are no promise here. */
+function linesOf(value: unknown): readonly string[] {
+  const lines: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return lines.filter((line) => typeof line === 'string' || typeof line === 'number')
+    .map((line) => String(line).trim());
 }
 
 function valueOf(hits: ReadonlyMap<string, Hit>, name: string): string | undefined {

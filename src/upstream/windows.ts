@@ -66,7 +66,7 @@ export function windowsOf(name: string, family: Family): Window[] {
     if (!policy?.isForeign) others.push(...split(draft, name, policy));
   }
   const stated = new Set([...family.states.values()].map(({ mark }) => mark.name));
-  const policies = family.policies.filter((policy) =>
+  const policies = uniqueOf(family.policies).filter((policy) =>
     !policy.isForeign && !(policy.isNamed && stated.has(policy.name))
   );
   if (plain.length === 0) others.push(...policies.map((policy) => asWindow(name, policy)));
@@ -184,13 +184,22 @@ function joinPolicies(name: string, plain: Window[], policies: readonly Policy[]
 function asWindow(family: string, policy: Policy, isAside = false): Window {
   const { name, unit, quota: limit, windowMs, isNamed } = policy;
   const mark = known<Mark>({
-    key: `policy ${name ?? ''} ${limit} ${windowMs ?? ''}`,
+    key: keyOf(policy),
     name,
     unit,
     isAside: isAside ? true : undefined,
     namesScope: isNamed ? 'always' : undefined,
   });
   return known<Window>({ family, mark, limit, windowMs, isListed: true });
+}
+
+function keyOf({ name, quota, windowMs }: Policy): string {
+  return `policy ${name ?? ''} ${quota} ${windowMs ?? ''}`;
+}
+
+/** A policy that is repeated, in its own header or in the limit's, is one. */
+function uniqueOf(policies: readonly Policy[]): Policy[] {
+  return [...new Map(policies.map((policy) => [keyOf(policy), policy])).values()];
 }
 
 function isOf(policy: Policy, window: Window): boolean {

@@ -7,6 +7,8 @@ function read(headers: HeaderSource): RateReading {
   return readRates(headers, { nowMs: 1_767_225_600_000 });
 }
 
+const LIMIT = { 'X-RateLimit-Limit': '9', 'X-RateLimit-Remaining': '5' };
+
 describe('readRates takes a header that came twice', () => {
   const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
   const readLists = (...values: readonly string[]) =>
@@ -39,6 +41,25 @@ describe('readRates takes a header that came twice', () => {
   it('for no count at all, if its numbers differ and no other did', () => {
     expect(readLists('100, 200', '42', '30')).toEqual({ remaining: 42, resetMs: 30_000 });
     expect(readLists('1,500', '42', '30')).toEqual({ remaining: 42, resetMs: 30_000 });
+  });
+});
+
+describe('readRates takes for one what is repeated as it was', () => {
+  it.each<[string, Record<string, string>]>([
+    ['uses', { 'X-Shopify-Shop-Api-Call-Limit': '39/40' }],
+    ['JSON', { 'X-App-Usage': '{"call_count":28,"total_time":25}' }],
+    ['percents', { 'x-codex-primary-used-percent': '12.5', 'x-codex-primary-reset-at': '3' }],
+    ['a limit without a suffix', { 'X-Rate-Limit': '700', 'X-Rate-Limit-Remaining': '699' }],
+    ['a scope and a window', { ...LIMIT, 'X-RateLimit-Scope': 'user', 'X-RateLimit-Window': '60' }],
+    ['a policy', { 'RateLimit': 'limit=9, remaining=5', 'RateLimit-Policy': '9;w=60' }],
+    ['policies of a limit', { 'RateLimit-Limit': '9, 9;w=1, 50;w=60', 'RateLimit-Remaining': '5' }],
+    ['a named policy', { 'RateLimit-Policy': '"burst";q=100;w=60' }],
+    ['a date', { 'X-RateLimit-Reset': '1767225670', 'Date': 'Thu, 01 Jan 2026 00:01:00 GMT' }],
+  ])('%s', (_, headers) => {
+    const once = read(headers);
+    expect(Object.keys(once)).not.toEqual([]);
+    const twice = Object.entries(headers).map(([name, value]) => [name, [value, value]]);
+    expect(read(Object.fromEntries(twice))).toEqual(once);
   });
 });
 
