@@ -28,6 +28,15 @@ describe('readReset', () => {
     ['1767225607777.001', 7_778],
     ['1767225607777000', 7_777],
     ['1767225599', 0],
+    ['1767225600', 0],
+    ['1767225600001', 1],
+    ['1767225600000001', 1],
+    ['1767225601000000000', 1_000],
+    ['1000000000', 0],
+    ['100000000000', 0],
+    ['100000000000000', 0],
+    ['100000000000000000', 0],
+    ['-99999999999', 0],
   ])('reads the number %s by its magnitude', (value, ms) => {
     expect(wait(value)).toBe(ms);
   });
@@ -92,6 +101,15 @@ describe('readReset', () => {
   it('drops what lies more than 400 days ahead', () => {
     expect(wait('34560000')).toBe(34_560_000_000);
     expect(wait('34560001')).toBeUndefined();
+    expect(wait('34560000.5')).toBeUndefined();
+    expect(wait('34560000000', 'ms')).toBe(34_560_000_000);
+    expect(wait('34560000001', 'ms')).toBeUndefined();
+    expect(wait('1801785600')).toBe(34_560_000_000);
+    expect(wait('1801785601')).toBeUndefined();
+    expect(wait('9600h')).toBe(34_560_000_000);
+    expect(wait('9600h1ms')).toBeUndefined();
+    expect(wait('2027-02-05T00:00:00Z')).toBe(34_560_000_000);
+    expect(wait('2027-02-05T00:00:01Z')).toBeUndefined();
     expect(wait('999999999')).toBeUndefined();
     expect(wait('99999999999999999999999')).toBeUndefined();
     expect(wait('9'.repeat(400))).toBeUndefined();
