@@ -41,6 +41,22 @@ describe('readRates reads the fixture', () => {
   });
 });
 
+/** Windows are listed as their headers stand, so that their order alone may differ. */
+function sorted({ windows = [], ...top }: RateReading) {
+  return { ...top, windows: new Set(windows) };
+}
+
+it('readRates reads the fixtures alike in any order, case and padding', () => {
+  for (const { id, headers, now: nowMs, body } of FIXTURES) {
+    const changed = Object.entries(headers).toReversed().map(([name, value]) => {
+      const lines = [value].flat().map((line) => `\t ${line}  `);
+      return [name.toUpperCase(), lines];
+    });
+    expect(sorted(readRates(Object.fromEntries(changed), { nowMs, body })), id)
+      .toEqual(sorted(readRates(headers, { nowMs, body })));
+  }
+});
+
 const NOW_MS = 1_767_225_600_000;
 
 function read(headers: HeaderSource, body?: unknown): RateReading {
