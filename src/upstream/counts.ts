@@ -39,7 +39,8 @@ export function readPolicies(value: string): Policy[] {
     const isNamed = parameters.has('q');
     const name = isNamed ? texts.at(-1) ?? first : parameters.get('name');
     if (!isNamed && parameters.size === 0) continue;
-    policies.push({ quota, windowMs, name, isNamed, unit, isForeign });
+    const partition = parameters.get('pk');
+    policies.push({ quota, windowMs, name, isNamed, partition, unit, isForeign });
   }
   return policies;
 }

@@ -261,10 +261,12 @@ function noteCombined(
     const reset = parameters.get('t');
     if (remaining === undefined && reset === undefined) continue;
     const name = texts.at(-1) ?? first;
-    // A name that comes again, with other numbers, is another partition of its policy.
-    const key = `policy ${name} ${remaining ?? ''} ${reset ?? ''}`;
+    const partition = parameters.get('pk');
+    // A name that comes again, with anything else, is another partition of its policy.
+    const key = ['policy', name, partition, remaining, reset].join(' ');
     const mark: Mark = { ...meaning.mark, key, name, namesScope: 'always' };
     const state = draftOf(family.states, mark);
+    state.partition = partition;
     keepFirst(state, 'remainings', [countOf(readDecimal(remaining ?? ''))]);
     noteReset(state, RESET_RANKS.reset, readTimes(reset ?? '', 'auto', dating));
   }

@@ -13,6 +13,8 @@ export type Values = readonly (number | undefined)[];
 /** One window as its headers told it; lists where a header was repeated, or is one. */
 export interface Draft {
   readonly mark: Mark;
+  /** Partition key (`pk`) of a state, as it stands. */
+  partition?: string | undefined;
   limits?: Values;
   remainings?: Values;
   useds?: Values;
@@ -30,6 +32,7 @@ export interface Policy {
   readonly name: string | undefined;
   /** The name is what joins it with a state; otherwise the quota is. */
   readonly isNamed: boolean;
+  readonly partition: string | undefined;
   readonly unit: RateUnit | undefined;
   /** It counts what no field stands for: neither it nor its states may be taken for requests. */
   readonly isForeign: boolean;
@@ -39,7 +42,7 @@ export interface Policy {
 export interface Family {
   readonly rank: number;
   readonly drafts: Map<string, Draft>;
-  /** Windows that are joined with their policy by name; one policy may have several. */
+  /** Windows that are joined with their policy by name, and partition if both tell it. */
   readonly states: Map<string, Draft>;
   readonly policies: Policy[];
 }
@@ -62,7 +65,8 @@ export function windowsOf(name: string, family: Family): Window[] {
     if (draft !== plainDraft) others.push(...split(draft, name));
   }
   for (const draft of family.states.values()) {
-    const policy = family.policies.find((one) => one.isNamed && one.name === draft.mark.name);
+    const named = family.policies.filter((one) => one.isNamed && one.name === draft.mark.name);
+    const policy = named.find((one) => one.partition === draft.partition) ?? named[0];
     if (!policy?.isForeign) others.push(...split(draft, name, policy));
   }
   const stated = new Set([...family.states.values()].map(({ mark }) => mark.name));

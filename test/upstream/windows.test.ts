@@ -87,6 +87,15 @@ describe('readRates takes each item of one policy for a window', () => {
     });
   });
 
+  it('and joins it with the policy of its partition', () => {
+    const policies = ['"d";q=100;w=60;pk=:YQ==:', '"d";q=20;w=30;pk=:Yg==:'];
+    const states = ['"d";r=50;t=30;pk=:YQ==:', '"d";r=1;t=10;pk=:Yg==:'];
+    const expected = { limit: 20, remaining: 1, resetMs: 10_000, windowMs: 30_000, scope: 'd' };
+    for (const policy of [policies, policies.toReversed()]) {
+      expect(read({ 'RateLimit-Policy': policy, 'RateLimit': states })).toMatchObject(expected);
+    }
+  });
+
   it('but not one that is repeated as it was', () => {
     const item = '"d";r=5;t=7';
     expect(read({ 'RateLimit-Policy': policy, 'RateLimit': [item, item] })).toEqual(
