@@ -89,11 +89,12 @@ function split(draft: Draft, family: string, policy?: Policy): Window[] {
   const mark = policy?.unit === undefined ? draft.mark : { ...draft.mark, unit: policy.unit };
   const windowMs = draft.windowMs ?? mark.windowMs ?? policy?.windowMs;
   const { usedPercent } = draft;
+  const areLimited = length > 1 && limits?.some((limit) => limit !== undefined && limit > 0);
   const windows: Window[] = [];
   for (let at = 0; at < length; at++) {
     const [limit, remaining, used, resetMs] = lists.map((list) => valueAt(list, at, length));
     // Beside windows with a limit, one of 0 is not counted: Brave's month, where a plan has none.
-    if (length > 1 && limit !== undefined && limit <= 0) continue;
+    if (areLimited && limit !== undefined && limit <= 0) continue;
     const counts = settle({ limit: limit ?? policy?.quota, remaining, used, resetMs });
     const isEmpty = Object.keys(counts).length === 0 && usedPercent === undefined;
     if (isEmpty && draft.windowMs === undefined) continue;

@@ -127,5 +127,8 @@ describe('readRates takes no window for requests', () => {
       ...second,
       remaining: 0,
     });
+    expect(read({ 'X-RateLimit-Limit': '0, 0', 'X-RateLimit-Remaining': '5, 0' })).toMatchObject({
+      remaining: 0,
+    });
   });
 });
