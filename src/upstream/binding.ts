@@ -1,7 +1,7 @@
 /**
- * Which of several windows binds: an exhausted one first, and of those the one that resets last;
- * else the one of which the smallest share is left. It must only ever pick among windows that have
- * a place at the top of a reading.
+ * Which of several windows binds: an exhausted one first, and of those the one that resets last, or
+ * is the longest where no reset is told; else the one of which the smallest share is left. It must
+ * only ever pick among windows that have a place at the top of a reading.
  */
 import type { RateWindow } from '../core/outcome.ts';
 import type { Mark } from './dialect.ts';
@@ -43,11 +43,18 @@ function isTighter(a: Window, b: Window): boolean {
   const byClass = classOf(a) - classOf(b);
   if (byClass !== 0) return byClass < 0;
   if (a.remaining === undefined || b.remaining === undefined) return false;
-  if (a.remaining === 0) return (a.resetMs ?? 0) > (b.resetMs ?? 0);
+  if (a.remaining === 0) {
+    return (shutMs(a) - shutMs(b) || (a.windowMs ?? 0) - (b.windowMs ?? 0)) > 0;
+  }
   // The shares of the two limits that are left, compared without a division by 0.
   const [ofA, ofB] = [a.limit, b.limit];
   if (ofA === undefined || ofB === undefined) return a.remaining < b.remaining;
   return a.remaining * ofB < b.remaining * ofA;
+}
+
+/** Ms until an exhausted window opens, as far as it is told. */
+function shutMs({ resetMs, twin }: Window): number {
+  return resetMs ?? twin?.resetMs ?? 0;
 }
 
 /** How much a window tells of how near its end is: 0 is the most. */

@@ -4,7 +4,7 @@
  * upstream, or a caller who reports of it, has sent. It must never keep a body or any text of it.
  */
 import type { Finding } from './dialect.ts';
-import { boundedWait, readDuration, readReset } from './reset.ts';
+import { boundedWait, longestOf, readDuration, readReset } from './reset.ts';
 import { isObject } from '../json.ts';
 
 export interface BodyHints {
@@ -22,7 +22,7 @@ export function readBody(body: unknown, nowMs: number): BodyHints | undefined {
   const root = rootOf(body);
   if (root === undefined) return undefined;
   const findings: Finding[] = [];
-  const waitMs = largest(retryDelays(root), krakenWaits(root, nowMs));
+  const waitMs = longestOf([...retryDelays(root), ...krakenWaits(root, nowMs)]);
   if (waitMs !== undefined) findings.push({ mark: { key: '' }, retryAfterMs: waitMs });
   const points = throttleStatus(root);
   if (points !== undefined) {
@@ -92,11 +92,6 @@ function listOf(value: unknown): readonly unknown[] {
 
 function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
-}
-
-function largest(...lists: readonly (number | undefined)[][]): number | undefined {
-  const known = lists.flat().filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 /** Google APIs: `error.details[]` holds a RetryInfo with `retryDelay: "57.2s"`. */

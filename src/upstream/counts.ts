@@ -31,26 +31,23 @@ export function readPolicies(value: string): Policy[] {
   const policies: Policy[] = [];
   for (const { value: first, texts, parameters } of readItems(value)) {
     const quota = readDecimal(parameters.get('q') ?? first);
-    const unit = unitOf(parameters.get('qu'));
-    if (quota === undefined || quota <= 0 || countOf(quota) === undefined || unit === null) {
-      continue;
-    }
+    const quotaUnit = parameters.get('qu');
+    const unit = QUOTA_UNITS.get(quotaUnit ?? '');
+    const isForeign = quotaUnit !== undefined && unit === undefined;
+    if (quota === undefined || quota <= 0 || countOf(quota) === undefined) continue;
     const windowMs = readWindowMs(parameters.get('w') ?? parameters.get('window') ?? '', 'auto');
     const isNamed = parameters.has('q');
     const name = isNamed ? texts.at(-1) ?? first : parameters.get('name');
     if (!isNamed && parameters.size === 0) continue;
-    policies.push({ quota, windowMs, name, isNamed, unit });
+    const partition = parameters.get('pk');
+    policies.push({ quota, windowMs, name, isNamed, partition, unit, isForeign });
   }
   return policies;
 }
 
-const QUOTA_UNITS: Readonly<Record<string, RateUnit>> = {
-  'requests': 'requests',
-  'content-bytes': 'content-bytes',
-  'concurrent-requests': 'concurrent-requests',
-};
-
-/** Undefined where none is told (requests); null where it is one that no field stands for. */
-function unitOf(word: string | undefined): RateUnit | undefined | null {
-  return word === undefined ? undefined : QUOTA_UNITS[word] ?? null;
-}
+/** By what a policy calls them; where it calls none, it counts requests. */
+const QUOTA_UNITS: ReadonlyMap<string, RateUnit> = new Map([
+  ['requests', 'requests'],
+  ['content-bytes', 'content-bytes'],
+  ['concurrent-requests', 'concurrent-requests'],
+]);

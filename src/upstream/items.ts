@@ -43,6 +43,9 @@ export function readPairs(text: string): Map<string, string> {
   return pairs;
 }
 
+/** What stands before the comma of an HTTP-date, in its short form or its long one. */
+const WEEKDAY = /^(?:mon|tue|wed|thu|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day)$/i;
+
 /** Splits at commas only, but keeps the comma behind the weekday of a date. */
 export function splitList(text: string): string[] {
   const pieces = text.split(',', 2 * ITEMS_MAX);
@@ -50,7 +53,7 @@ export function splitList(text: string): string[] {
   for (let at = 0; at < pieces.length && values.length < ITEMS_MAX; at++) {
     const piece = (pieces[at] ?? '').trim();
     const next = pieces[at + 1];
-    if (next !== undefined && piece.length <= 9 && /^[a-z]{3,9}$/i.test(piece)) {
+    if (next !== undefined && WEEKDAY.test(piece)) {
       values.push(`${piece}, ${next.trim()}`);
       at++;
     } else if (piece !== '') {

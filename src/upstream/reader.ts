@@ -6,12 +6,19 @@
 import type { RateReading } from '../core/outcome.ts';
 import { readBody } from './body.ts';
 import { countOf, percentOf, readCounts, readPolicies } from './counts.ts';
-import type { Finding, Hints, Mark } from './dialect.ts';
+import type { Field, Finding, Hints, Mark } from './dialect.ts';
 import { DIALECTS } from './dialects.ts';
 import { readItems, readPairs, splitList } from './items.ts';
 import { indexNames, type Meaning, VENDOR_RETRY_RANK } from './names.ts';
 import { type Found, summarize } from './reading.ts';
-import { readDecimal, readInstant, readReset, readWindowMs, type TimeUnit } from './reset.ts';
+import {
+  longestOf,
+  readDecimal,
+  readInstant,
+  readReset,
+  readWindowMs,
+  type TimeUnit,
+} from './reset.ts';
 import { type Draft, draftOf, type Family, type Values } from './windows.ts';
 
 /** Names in any case; a `Headers` object is an iterable of pairs. */
@@ -69,22 +76,32 @@ function collect(source: HeaderSource, hits: Map<string, Hit>, isSecondary = fal
     if (meaning === undefined || known?.has(lowerName)) continue;
     // What a body repeats has no bearing on when this answer was made.
     if (isSecondary && (meaning.field === 'age' || meaning.field === 'date')) continue;
-    const text = textOf(value);
-    if (text === undefined) continue;
-    const earlier = hits.get(lowerName)?.value;
-    if (earlier === undefined && hits.size >= HITS_MAX) break;
-    const joined = earlier === undefined ? text : `${earlier}, ${text}`;
-    if (joined.length <= VALUE_LENGTH_MAX) hits.set(lowerName, { meaning, value: joined });
+    for (const line of linesOf(value)) {
+      const earlier = hits.get(lowerName)?.value;
+      if (earlier === undefined && hits.size >= HITS_MAX) return hits;
+      // Repeated as it was it says nothing more, but beside another header's list each line counts.
+      if (earlier === line && !SIDE_BY_SIDE.has(meaning.field)) continue;
+      const joined = earlier === undefined ? line : `${earlier}, ${line}`;
+      if (joined.length <= VALUE_LENGTH_MAX) hits.set(lowerName, { meaning, value: joined });
+    }
   }
   return hits;
 }
 
-/** Trimmed, repeats joined; callers hand on what others sent, so that types are no promise here. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.trim();
-  if (typeof value === 'number') return String(value);
-  if (!Array.isArray(value)) return undefined;
-  return value.filter((line) => typeof line === 'string').map((line) => line.trim()).join(', ');
+const SIDE_BY_SIDE: ReadonlySet<Field | undefined> = new Set<Field>([
+  'limit',
+  'remaining',
+  'used',
+  'resetAfter',
+  'reset',
+  'resetTime',
+]);
+
+/** Trimmed; callers hand on what others sent, so that types are no promise here. */
+function linesOf(value: unknown): readonly string[] {
+  const lines: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return lines.filter((line) => typeof line === 'string' || typeof line === 'number')
+    .map((line) => String(line).trim());
 }
 
 function valueOf(hits: ReadonlyMap<string, Hit>, name: string): string | undefined {
@@ -118,7 +135,7 @@ function note(found: Found, { meaning, value }: Hit, dating: Dating): void {
     case undefined:
       return;
     case 'retryAfter':
-      return noteRetry(found, largest(readTimes(value, meaning.unit, dating)), cell.rank);
+      return noteRetry(found, longestOf(readTimes(value, meaning.unit, dating)), cell.rank);
     case 'scope':
       return noteScope(found, value);
     case 'flag':
@@ -199,11 +216,6 @@ function noteRetry(found: Found, ms: number | undefined, rank = VENDOR_RETRY_RAN
   found.retry = { rank, ms };
 }
 
-function largest(values: Values): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
-}
-
 const SCOPE_LENGTH_MAX = 200;
 
 function noteScope(found: Found, value: string): void {
@@ -249,8 +261,12 @@ function noteCombined(
     const reset = parameters.get('t');
     if (remaining === undefined && reset === undefined) continue;
     const name = texts.at(-1) ?? first;
-    const mark: Mark = { ...meaning.mark, key: `policy ${name}`, name, namesScope: 'always' };
+    const partition = parameters.get('pk');
+    // A name that comes again, with anything else, is another partition of its policy.
+    const key = ['policy', name, partition, remaining, reset].join(' ');
+    const mark: Mark = { ...meaning.mark, key, name, namesScope: 'always' };
     const state = draftOf(family.states, mark);
+    state.partition = partition;
     keepFirst(state, 'remainings', [countOf(readDecimal(remaining ?? ''))]);
     noteReset(state, RESET_RANKS.reset, readTimes(reset ?? '', 'auto', dating));
   }

@@ -58,9 +58,18 @@ export function boundedWait(ms: number): number | undefined {
   return ms <= 0 ? 0 : roundUp(ms);
 }
 
-/** Rounds up, but not for the last bits of a float: 1.1 s is 1100 ms, though 1.1 * 1000 is more. */
+/**
+ * Rounds up, but not for the last bit of a float: 1.1 s is 1100 ms, though 1.1 * 1000 is more. An
+ * epoch in us keeps its last digit.
+ */
 function roundUp(ms: number): number {
-  return Math.ceil(ms - Math.abs(ms) * 1e-15);
+  return Math.ceil(ms - Math.abs(ms) * Number.EPSILON);
+}
+
+/** Where a wait is told several times, the longest satisfies all. */
+export function longestOf(waits: readonly (number | undefined)[]): number | undefined {
+  const known = waits.filter((ms) => ms !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 const DURATION_UNIT_MS: Readonly<Record<string, number>> = {
@@ -97,7 +106,7 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const ISO = new RegExp(
   /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)/.source +
     /(?:[t ](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d(?:\.\d+)?))?)?/.source +
-    / ?(?<zone>z|utc|gmt|[+-]\d\d:?\d\d)?(?: utc)?$/.source,
+    / ?(?<zone>z|utc|gmt|[+-]\d\d(?::?\d\d)?)?(?: utc)?$/.source,
 );
 /** `Thu, 01 Jan 2026 00:00:30 GMT` and `Thursday, 01-Jan-26 00:00:30 GMT`. */
 const DAY_FIRST = new RegExp(
@@ -140,9 +149,9 @@ function readYear(text: string | undefined, nowMs: number): number {
 }
 
 function zoneMs(zone: string | undefined): number {
-  const parts = /^([+-])(\d\d):?(\d\d)$/.exec(zone ?? '');
+  const parts = /^([+-])(\d\d):?(\d\d)?$/.exec(zone ?? '');
   if (parts === null) return 0;
-  const ms = Number(parts[2]) * HOUR_MS + Number(parts[3]) * MINUTE_MS;
+  const ms = Number(parts[2]) * HOUR_MS + Number(parts[3] ?? 0) * MINUTE_MS;
   return parts[1] === '-' ? -ms : ms;
 }
 

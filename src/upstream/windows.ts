@@ -6,12 +6,15 @@
 import type { RateUnit } from '../core/outcome.ts';
 import { bindingOf, type Window } from './binding.ts';
 import type { Mark } from './dialect.ts';
+import { longestOf } from './reset.ts';
 
 export type Values = readonly (number | undefined)[];
 
 /** One window as its headers told it; lists where a header was repeated, or is one. */
 export interface Draft {
   readonly mark: Mark;
+  /** Partition key (`pk`) of a state, as it stands. */
+  partition?: string | undefined;
   limits?: Values;
   remainings?: Values;
   useds?: Values;
@@ -29,14 +32,17 @@ export interface Policy {
   readonly name: string | undefined;
   /** The name is what joins it with a state; otherwise the quota is. */
   readonly isNamed: boolean;
+  readonly partition: string | undefined;
   readonly unit: RateUnit | undefined;
+  /** It counts what no field stands for: neither it nor its states may be taken for requests. */
+  readonly isForeign: boolean;
 }
 
 /** What the headers of one family said. */
 export interface Family {
   readonly rank: number;
   readonly drafts: Map<string, Draft>;
-  /** Windows that are joined with their policy by name. */
+  /** Windows that are joined with their policy by name, and partition if both tell it. */
   readonly states: Map<string, Draft>;
   readonly policies: Policy[];
 }
@@ -59,29 +65,36 @@ export function windowsOf(name: string, family: Family): Window[] {
     if (draft !== plainDraft) others.push(...split(draft, name));
   }
   for (const draft of family.states.values()) {
-    const policy = family.policies.find((one) => one.isNamed && one.name === draft.mark.name);
-    others.push(...split(draft, name, policy));
+    const named = family.policies.filter((one) => one.isNamed && one.name === draft.mark.name);
+    const policy = named.find((one) => one.partition === draft.partition) ?? named[0];
+    if (!policy?.isForeign) others.push(...split(draft, name, policy));
   }
-  const policies = family.policies.filter((policy) =>
-    !policy.isNamed || !family.states.has(`policy ${policy.name}`)
+  const stated = new Set([...family.states.values()].map(({ mark }) => mark.name));
+  const policies = uniqueOf(family.policies).filter((policy) =>
+    !policy.isForeign && !(policy.isNamed && stated.has(policy.name))
   );
   if (plain.length === 0) others.push(...policies.map((policy) => asWindow(name, policy)));
   return lendReset([...joinPolicies(name, plain, policies), ...others]);
 }
 
 /**
- * One window for each place in its lists. Identical values are one repeated header; lists of one
- * length are windows side by side; a list that no other field goes with says nothing.
+ * One window for each place in its lists. Identical values are one repeated header, which goes for
+ * every place; lists of one length are windows side by side. Of resets that no other field goes
+ * with, the longest holds; any other list that is alone says nothing.
  */
 function split(draft: Draft, family: string, policy?: Policy): Window[] {
-  const lists = [draft.limits, draft.remainings, draft.useds, draft.resets];
-  const length = countSideBySide(lists);
+  const { limits, remainings, useds, resets = [] } = draft;
+  const length = countSideBySide([limits, remainings, useds, draft.resets]);
+  const lists = [limits, remainings, useds, length === 1 ? [longestOf(resets)] : resets];
   const mark = policy?.unit === undefined ? draft.mark : { ...draft.mark, unit: policy.unit };
   const windowMs = draft.windowMs ?? mark.windowMs ?? policy?.windowMs;
   const { usedPercent } = draft;
+  const areLimited = length > 1 && limits?.some((limit) => limit !== undefined && limit > 0);
   const windows: Window[] = [];
   for (let at = 0; at < length; at++) {
     const [limit, remaining, used, resetMs] = lists.map((list) => valueAt(list, at, length));
+    // Beside windows with a limit, one of 0 is not counted: Brave's month, where a plan has none.
+    if (areLimited && limit !== undefined && limit <= 0) continue;
     const counts = settle({ limit: limit ?? policy?.quota, remaining, used, resetMs });
     const isEmpty = Object.keys(counts).length === 0 && usedPercent === undefined;
     if (isEmpty && draft.windowMs === undefined) continue;
@@ -99,14 +112,20 @@ function countSideBySide(lists: readonly (Values | undefined)[]): number {
   return isShared && others.every((other) => other === length) ? length : 1;
 }
 
+/** What a list says of one place; one that is of another length only what all its lines say. */
 function valueAt(list: Values | undefined, at: number, length: number): number | undefined {
   if (list === undefined) return undefined;
-  if (isRepeat(list) && length === 1) return list[0];
-  return list.length === length ? list[at] : undefined;
+  if (length > 1 && list.length === length) return list[at];
+  return isRepeat(list) ? list.find(isKnown) : undefined;
 }
 
 function isRepeat(list: Values): boolean {
-  return list.every((value) => value === list[0]);
+  const [first, ...others] = list.filter(isKnown);
+  return others.every((value) => value === first);
+}
+
+function isKnown(value: number | undefined): value is number {
+  return value !== undefined;
 }
 
 interface Counts {
@@ -170,13 +189,22 @@ function joinPolicies(name: string, plain: Window[], policies: readonly Policy[]
 function asWindow(family: string, policy: Policy, isAside = false): Window {
   const { name, unit, quota: limit, windowMs, isNamed } = policy;
   const mark = known<Mark>({
-    key: `policy ${name ?? ''} ${limit} ${windowMs ?? ''}`,
+    key: keyOf(policy),
     name,
     unit,
     isAside: isAside ? true : undefined,
     namesScope: isNamed ? 'always' : undefined,
   });
   return known<Window>({ family, mark, limit, windowMs, isListed: true });
+}
+
+function keyOf({ name, quota, windowMs }: Policy): string {
+  return `policy ${name ?? ''} ${quota} ${windowMs ?? ''}`;
+}
+
+/** A policy that is repeated, in its own header or in the limit's, is one. */
+function uniqueOf(policies: readonly Policy[]): Policy[] {
+  return [...new Map(policies.map((policy) => [keyOf(policy), policy])).values()];
 }
 
 function isOf(policy: Policy, window: Window): boolean {

@@ -64,6 +64,12 @@ describe('splitList', () => {
   it('keeps dates whole', () => {
     const date = 'Thu, 01 Jan 2026 00:00:10 GMT';
     expect(splitList(`${date}, ${date}`)).toEqual([date, date]);
+    const longDate = 'Thursday, 01-Jan-26 00:00:10 GMT';
+    expect(splitList(`${longDate}, ${date}`)).toEqual([longDate, date]);
     expect(splitList('30, 60,')).toEqual(['30', '60']);
+  });
+
+  it('takes no other word for a weekday', () => {
+    expect(splitList('soon, 7, NaN, 8, Monday')).toEqual(['soon', '7', 'NaN', '8', 'Monday']);
   });
 });

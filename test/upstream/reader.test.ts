@@ -41,6 +41,22 @@ describe('readRates reads the fixture', () => {
   });
 });
 
+/** Windows are listed as their headers stand, so that their order alone may differ. */
+function sorted({ windows = [], ...top }: RateReading) {
+  return { ...top, windows: new Set(windows) };
+}
+
+it('readRates reads the fixtures alike in any order, case and padding', () => {
+  for (const { id, headers, now: nowMs, body } of FIXTURES) {
+    const changed = Object.entries(headers).toReversed().map(([name, value]) => {
+      const lines = [value].flat().map((line) => `\t ${line}  `);
+      return [name.toUpperCase(), lines];
+    });
+    expect(sorted(readRates(Object.fromEntries(changed), { nowMs, body })), id)
+      .toEqual(sorted(readRates(headers, { nowMs, body })));
+  }
+});
+
 const NOW_MS = 1_767_225_600_000;
 
 function read(headers: HeaderSource, body?: unknown): RateReading {
@@ -84,6 +100,23 @@ describe('readRates takes headers', () => {
   });
 });
 
+describe('readRates reads the good one of several lines, where', () => {
+  it.each([
+    ['Retry-After', ['soon', '7'], 7_000],
+    ['Retry-After', ['7', 'soon'], 7_000],
+    ['Retry-After', ['NaN', '7', 'later', '5'], 7_000],
+    ['Retry-After', ['7', 'Thu, 01 Jan 2026 00:00:05 GMT'], 7_000],
+    ['Retry-After', ['Thu, 01 Jan 2026 00:00:05 GMT, 7'], 7_000],
+    ['Retry-After', ['Thu Jan  1 00:00:05 2026', 'Thu, 01 Jan 2026 00:00:07 GMT'], 7_000],
+    ['Retry-After', ['Wed, 31 Dec 2025 23:59:00 GMT', '-3', 'soon'], 0],
+    ['Retry-After', ['soon', 'Thursday, 01-Jan-26 00:00:07 GMT'], 7_000],
+    ['Retry-After', ['Thu Jan  1 00:00:07 2026', 'soon'], 7_000],
+    ['retry-after-ms', ['soon', '7'], 7],
+  ])('%s is %j', (name, lines, retryAfterMs) => {
+    expect(read({ [name]: lines })).toEqual({ retryAfterMs });
+  });
+});
+
 describe('readRates gives precedence', () => {
   it('to the retry hint in ms, then to Retry-After, then to a vendor field', () => {
     const headers = {
@@ -111,6 +144,20 @@ describe('readRates gives precedence', () => {
       'X-RateLimit-Remaining-Day': '1',
     });
     expect(reading).toMatchObject({ limit: 100, remaining: 0, resetMs: 600_000 });
+  });
+
+  it('to the longest of the exhausted windows, where no reset is told', () => {
+    const exhausted = {
+      'X-RateLimit-Limit-Minute': '5',
+      'X-RateLimit-Remaining-Minute': '0',
+      'X-RateLimit-Limit-Day': '50',
+      'X-RateLimit-Remaining-Day': '0',
+      'X-RateLimit-Limit-Hour': '20',
+      'X-RateLimit-Remaining-Hour': '0',
+    };
+    expect(read(exhausted)).toMatchObject({ limit: 50, remaining: 0, windowMs: 86_400_000 });
+    const twin = { 'RateLimit-Limit': '20', 'RateLimit-Remaining': '0', 'RateLimit-Reset': '600' };
+    expect(read({ ...exhausted, ...twin })).toMatchObject({ limit: 20, resetMs: 600_000 });
   });
 
   it('to a reset that names its unit, over the hint', () => {

@@ -24,7 +24,19 @@ describe('readReset', () => {
     ['1767225630000', 30_000],
     ['1767225630000000', 30_000],
     ['1767225630000000000', 30_000],
+    ['1767225607777001', 7_778],
+    ['1767225607777.001', 7_778],
+    ['1767225607777000', 7_777],
     ['1767225599', 0],
+    ['1767225600', 0],
+    ['1767225600001', 1],
+    ['1767225600000001', 1],
+    ['1767225601000000000', 1_000],
+    ['1000000000', 0],
+    ['100000000000', 0],
+    ['100000000000000', 0],
+    ['100000000000000000', 0],
+    ['-99999999999', 0],
   ])('reads the number %s by its magnitude', (value, ms) => {
     expect(wait(value)).toBe(ms);
   });
@@ -71,6 +83,7 @@ describe('readReset', () => {
     '2026-01-01 00:00:30 +0000 UTC',
     '2026-01-01T02:00:30+02:00',
     '2025-12-31T19:00:30-0500',
+    '2026-01-01 01:00:30+01',
   ])('reads the date %s, as UTC where it has no zone', (value) => {
     expect(wait(value)).toBe(30_000);
   });
@@ -88,6 +101,15 @@ describe('readReset', () => {
   it('drops what lies more than 400 days ahead', () => {
     expect(wait('34560000')).toBe(34_560_000_000);
     expect(wait('34560001')).toBeUndefined();
+    expect(wait('34560000.5')).toBeUndefined();
+    expect(wait('34560000000', 'ms')).toBe(34_560_000_000);
+    expect(wait('34560000001', 'ms')).toBeUndefined();
+    expect(wait('1801785600')).toBe(34_560_000_000);
+    expect(wait('1801785601')).toBeUndefined();
+    expect(wait('9600h')).toBe(34_560_000_000);
+    expect(wait('9600h1ms')).toBeUndefined();
+    expect(wait('2027-02-05T00:00:00Z')).toBe(34_560_000_000);
+    expect(wait('2027-02-05T00:00:01Z')).toBeUndefined();
     expect(wait('999999999')).toBeUndefined();
     expect(wait('99999999999999999999999')).toBeUndefined();
     expect(wait('9'.repeat(400))).toBeUndefined();

@@ -2,7 +2,7 @@
  * The rows of clouds, exchanges and games, whose headers often tell only what was used, or what is
  * left; and, last, the row that reads the plain family under a prefix that nobody has named yet.
  */
-import type { Cell, Dialect } from '../dialect.ts';
+import type { Cell, Dialect, Mark } from '../dialect.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../reset.ts';
 import { countsRequests, readCountsByWindow, readHits, readRemainders } from './forms.ts';
 
@@ -161,14 +161,25 @@ export const MARKETS: readonly Dialect[] = [
     family: 'binance',
     reset: 'none',
     names: {
-      ...usedByInterval('x-mbx-used-weight-', 'weight'),
-      ...usedByInterval('x-mbx-order-count-', 'orders'),
-      ...usedByInterval('x-sapi-used-ip-weight-', 'ip'),
-      ...usedByInterval('x-sapi-used-uid-weight-', 'uid'),
+      ...usedByInterval('x-mbx-used-weight-', { name: 'weight' }),
+      // Orders gate orders only, not the calls that read.
+      ...usedByInterval('x-mbx-order-count-', { name: 'orders', isAside: true }),
+      ...usedByInterval('x-sapi-used-ip-weight-', { name: 'ip' }),
+      ...usedByInterval('x-sapi-used-uid-weight-', { name: 'uid' }),
     },
     samples: [{
       headers: { 'X-MBX-USED-WEIGHT-1M': '6100', 'Retry-After': '120' },
       reading: { used: 6_100, windowMs: MINUTE_MS, retryAfterMs: 120_000 },
+    }, {
+      headers: { 'X-MBX-ORDER-COUNT-10S': '7', 'X-MBX-USED-WEIGHT-1M': '6100' },
+      reading: {
+        used: 6_100,
+        windowMs: MINUTE_MS,
+        windows: [
+          { name: 'orders', used: 7, windowMs: 10_000 },
+          { name: 'weight', used: 6_100, windowMs: MINUTE_MS },
+        ],
+      },
     }],
   },
   {
@@ -263,13 +274,13 @@ function perDay(name: string): Record<string, Cell> {
 }
 
 /** `-1M`, `-10S` and the like: the intervals that are in use. */
-function usedByInterval(prefix: string, name: string): Record<string, Cell> {
+function usedByInterval(prefix: string, of: Omit<Mark, 'key'>): Record<string, Cell> {
   const lengths = { s: SECOND_MS, m: MINUTE_MS, h: 60 * MINUTE_MS, d: DAY_MS };
   const cells: Record<string, Cell> = {};
   for (const [letter, lengthMs] of Object.entries(lengths)) {
     for (const count of [1, 2, 3, 5, 10, 15, 30, 60]) {
       const windowMs = count * lengthMs;
-      const mark = { key: `${name} ${windowMs}`, name, windowMs };
+      const mark = { ...of, key: `${of.name} ${windowMs}`, windowMs };
       cells[`${prefix}${count}${letter}`] = { field: 'used', mark };
     }
   }
