@@ -84,7 +84,7 @@ async function serve(settings: ServeSettings): Promise<void> {
   const pools = await poolsOf(settings);
   const tls = await readTls(settings);
   startLog((line) => printError(line.trimEnd()));
-  const database = await openDatabase(settings.db);
+  const database = await openDatabase(settings.db, events.storeLost);
   try {
     const vault = await vaultFor(settings.db, { environmentKey, pools: database.snapshot.pools });
     await run(settings, { ...database, environmentHash, vault, pools, tls });
