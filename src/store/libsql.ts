@@ -56,7 +56,7 @@ export interface LibsqlOptions {
    */
   readonly lock?: (path: string) => Promise<boolean>;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Called whenever something finds that another server has claimed the database, before it fails. */
+  /** Called whenever it is found that another server has claimed the database. */
   readonly lost?: () => void;
 }
 

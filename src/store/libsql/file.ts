@@ -29,7 +29,10 @@ export function createFolder(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw storeError(error);
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw storeError(error);
+    const where = code === 'EEXIST' ? 'is a file' : 'lies below a file';
+    throw new StoreError('failed', `${dirname(path)} ${where}; a folder is wanted.`);
   }
 }
 
@@ -68,8 +71,8 @@ export function refuseOtherNames(path: string): void {
   if (!stats?.isFile() || stats.nlink === 1) return;
   throw new StoreError(
     'damaged',
-    `The database ${path} has ${stats.nlink} names (hard links), and one alone is wanted: remove the ` +
-      'others or, where a restore broke off, run it again.',
+    `The database ${path} has ${stats.nlink} names (hard links), and one alone is wanted: remove ` +
+      'the others or, where a restore broke off, run it again.',
   );
 }
 

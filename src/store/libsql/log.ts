@@ -158,7 +158,7 @@ interface Cut {
   readonly spared: number;
 }
 
-/** Entries come in the order of time, but for a clock that was set: only the oldest is looked at. */
+/** Entries come in the order of time, or nearly: only the oldest segment is looked at. */
 async function cutOldest(
   connection: Connection,
   pool: string,
