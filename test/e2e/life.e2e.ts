@@ -50,8 +50,11 @@ describe('a first start', () => {
   });
 
   it('tells where the listener of each pool is', async () => {
-    const server = await startServer({ flags: ['--pool-listen', 'llm=127.0.0.1:0'] });
+    // A variable that is empty counts as unset.
+    const env = { NTHBOUNCER_CONFIG: '', NTHBOUNCER_TLS_CERT: '', NTHBOUNCER_HOST: '' };
+    const server = await startServer({ env, flags: ['--pool-listen', 'llm=127.0.0.1:0'] });
     await hasTold(server);
+    expect(server.output).toMatch(/there is no pool "?llm"?: \S+ answers 401 until there is one/);
     const origin = server.output.match(/the pool "llm" listens on (\S+)\n/)?.[1];
     expect((await fetch(`${origin}/`)).status).toBe(401);
   });
