@@ -206,6 +206,18 @@ describe('a database', () => {
     expect(digest(server.database)).toBe(before);
   });
 
+  it('that another has claimed ends the server with 3, whatever it wrote', async () => {
+    const server = await startServer();
+    const database = new Database(server.database);
+    database.exec('UPDATE claim SET epoch = epoch + 1');
+    database.close();
+    const change = { method: 'POST', body: '{"name": "late"}' };
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    await server.call('POST', '/admin/api/pools', { ...change, headers }).catch(() => null);
+    expect(await server.exited).toEqual({ code: 3, signal: null });
+    expect(server.output).toContain('another server has taken over the database');
+  });
+
   it('that two servers start on in the same instant has one of them', async () => {
     const home = new Server();
     const two = await Promise.all([1, 2, 3].map(() => startServer({ folder: home.folder })));
