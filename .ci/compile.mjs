@@ -33,6 +33,10 @@ function run(command, args) {
   });
   if (error || status !== 0) {
     console.error(`compile: ${command} ${args[0]}: ${error?.message ?? `exit ${status}`}`);
+    console.error(
+      'compile: both npm and Deno may fetch; DENORT_BIN names a base runtime that is here already ' +
+        '(docs/development.md)',
+    );
     rmSync(tree, { recursive: true, force: true });
     process.exit(1);
   }

@@ -11,10 +11,22 @@ const host = z.string().regex(/^[A-Za-z0-9._:-]+$/, 'must be an address or a hos
 const port = z.string().regex(/^\d{1,5}$/, 'must be a whole number').transform(Number)
   .pipe(z.number().max(65_535, 'must be at most 65535'));
 const path = z.string().min(1, 'must name a file');
+const DATABASE_URLS = 'file:./data/nthbouncer.db or libsql://db.example';
+const UNSEEN = 'what came is not shown, since it may hold a secret';
+/** What is a path without doubt, and no token, is shown. */
+const DATABASE_PATH = /^[\w./-]+\.(db|sqlite3?)$/;
 const databaseUrl = z.string().regex(
   /^(file:(?!\/\/[^/]).|(libsql|wss?|https?):\/\/[^/]).*$/,
-  'must be a libSQL URL such as file:./data/nthbouncer.db or libsql://db.example',
-).refine(hasPlainToken, 'must have an authToken of visible ASCII characters');
+  {
+    error: ({ input }) =>
+      DATABASE_PATH.test(String(input))
+        ? `must be a URL: ${input} came; did you mean file:${input}?`
+        : `must be a libSQL URL such as ${DATABASE_URLS}; ${UNSEEN}`,
+  },
+).refine(
+  (url) => !/^file:.*[?#]/.test(url),
+  `must have no query or fragment after file: (%3F and %23 stand for ? and # in a name); ${UNSEEN}`,
+).refine(hasPlainToken, `must have an authToken of visible ASCII characters; ${UNSEEN}`);
 
 /** Any other token would be quoted by whoever cannot send it. */
 function hasPlainToken(url: string): boolean {
@@ -67,7 +79,7 @@ export interface Setting {
     string
   >;
   readonly about: string;
-  /** A value that is not right is not shown either. */
+  /** What is amiss says itself what of the value may be shown. */
   readonly mayHoldSecret?: boolean;
 }
 

@@ -20,6 +20,11 @@ const program = new Command('nthbouncer')
   });
 for (const command of COMMANDS) command.add(program);
 
+// An empty variable counts as unset: it is what `${NAME:-}` of a Compose file gives.
+for (const [name, value] of Object.entries(Deno.env.toObject())) {
+  if (name.startsWith('NTHBOUNCER_') && value === '') Deno.env.delete(name);
+}
+
 try {
   await program.parseAsync(Deno.args, { from: 'user' });
 } catch (error) {

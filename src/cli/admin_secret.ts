@@ -15,7 +15,7 @@ const VARIABLE = 'NTHBOUNCER_ADMIN_TOKEN';
 /** The hash of the token in the environment, or null; checked before anything is touched. */
 export function adminHashOfEnvironment(): string | null {
   const token = Deno.env.get(VARIABLE);
-  if (token === undefined || token === '') return null;
+  if (token === undefined) return null;
   if (token.length < ADMIN_TOKEN_LENGTH_MIN) {
     const wanted = `at least ${ADMIN_TOKEN_LENGTH_MIN} characters are wanted`;
     throw new Stop(EXIT.usage, `${VARIABLE} is too short: ${wanted}, ${token.length} came`);
@@ -26,7 +26,7 @@ export function adminHashOfEnvironment(): string | null {
 /** The hash of the token that opens the metrics alone, or null. */
 export function metricsHashOfEnvironment(): string | null {
   const token = Deno.env.get('NTHBOUNCER_METRICS_TOKEN');
-  return token === undefined || token === '' ? null : hashOf(token);
+  return token === undefined ? null : hashOf(token);
 }
 
 /** The stored hash; makes, stores and tells a token where there is none. */

@@ -18,7 +18,7 @@ export const adminTokenCommand: Command = {
       await resetAdminToken(store, options.db);
       await store.close();
       // Somebody who administers from this shell and starts the server in it would be locked out.
-      if (Deno.env.get('NTHBOUNCER_ADMIN_TOKEN')) {
+      if (Deno.env.has('NTHBOUNCER_ADMIN_TOKEN')) {
         printError('NTHBOUNCER_ADMIN_TOKEN is set here and wins over the new token: set it anew');
       }
     });

@@ -2,8 +2,8 @@
  * Opens the database that a command names, and says in one line what is wrong with it.
  */
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Snapshot, Store } from '../store/store.ts';
+import { pathOfUrl } from '../store/libsql/file_url.ts';
 import { StoreError } from '../store/store.ts';
 import { storeFor } from '../store/stores.ts';
 import { EXIT, Stop } from './command.ts';
@@ -21,17 +21,19 @@ export interface Database {
   readonly snapshot: Snapshot;
 }
 
-export async function openDatabase(url: string): Promise<Database> {
+/** @param lost called once another server has taken the database over. */
+export async function openDatabase(url: string, lost?: () => void): Promise<Database> {
   const authToken = oneWord(Deno.env.get('NTHBOUNCER_DB_TOKEN'), 'NTHBOUNCER_DB_TOKEN');
-  const store = storeFor({
-    url,
-    ...(authToken === null ? {} : { authToken }),
-    owner: crypto.randomUUID(),
-    lock: lockFile,
-    sleep,
-  });
-  if (store === null) throw new Stop(EXIT.usage, '--db: no store knows a URL of this kind');
   try {
+    const store = storeFor({
+      url,
+      ...(authToken === null ? {} : { authToken }),
+      owner: crypto.randomUUID(),
+      lock: lockFile,
+      sleep,
+      ...(lost === undefined ? {} : { lost }),
+    });
+    if (store === null) throw new Stop(EXIT.usage, '--db: no store knows a URL of this kind');
     return { store, snapshot: await openPatiently(store) };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
@@ -53,8 +55,7 @@ async function openPatiently(store: Store): Promise<Snapshot> {
   }
 }
 
-/** The folder of a local database; null for a remote one. */
+/** The folder of a local database, absolute; null for a remote one. */
 export function databaseFolder(url: string): string | null {
-  if (!url.startsWith('file:')) return null;
-  return dirname(url.startsWith('file://') ? fileURLToPath(url) : url.slice('file:'.length));
+  return url.startsWith('file:') ? dirname(pathOfUrl(url)) : null;
 }

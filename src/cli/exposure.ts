@@ -1,6 +1,7 @@
 /**
- * Warns of pools that anybody may call: one without a key and any other proof, on a listener that
- * other machines reach. It only tells; what the operator set stays in force.
+ * Warns of listeners that do other than one may think: where other machines reach a pool without a
+ * key and any other proof, and where there is no pool. It only tells; what the operator set stays
+ * in force.
  */
 import { isLoopback, plainAddress } from '../cidr.ts';
 import { log } from '../log.ts';
@@ -20,4 +21,11 @@ export function warnOfOpenPools(directory: Pick<Directory, 'list'>, origin: stri
       origin,
     });
   }
+}
+
+/** The same for a listener of one pool, which may be still to be made. */
+export function warnOfPoolListener(directory: Directory, pool: string, origin: string): void {
+  const entry = directory.get(pool);
+  if (entry !== undefined) return warnOfOpenPools({ list: () => [entry] }, origin);
+  log.warn('there is no pool {pool}: {origin} answers 401 until there is one', { pool, origin });
 }

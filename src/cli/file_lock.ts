@@ -3,15 +3,25 @@
  * file beside it. It ends with the process, however that ends, so a restart after kill -9 need not
  * wait for anything.
  */
+import { messageOf } from '../log.ts';
+import { EXIT, Stop } from './command.ts';
+
 const PATIENCE_MS = 500;
 
 /** What this process holds: an attempt to open that failed later is made again under its lock. */
 const held = new Set<string>();
 
-/** Takes the lock for the life of the process; false where another process holds it. */
+/**
+ * Takes the lock for the life of the process; false where another process holds it.
+ * @throws Stop where this user may not open its file.
+ */
 export async function lockFile(path: string): Promise<boolean> {
   if (held.has(path)) return true;
-  const file = await Deno.open(path, { create: true, write: true, mode: 0o600 });
+  const file = await Deno.open(path, { create: true, write: true, mode: 0o600 }).catch((error) => {
+    // What it says ends with the path.
+    const why = messageOf(error).replace(/: open '.*$/, '');
+    throw new Stop(EXIT.database, `the lock of the database, ${path}, cannot be opened: ${why}`);
+  });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), PATIENCE_MS);

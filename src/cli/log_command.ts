@@ -2,6 +2,8 @@
  * `nthbouncer log POOL`: the access log, oldest of the page first, and with `-f` what comes on top
  * of it. Following asks once a second, and shows every entry once.
  */
+import { InvalidArgumentError } from 'commander';
+import { ERRORS } from '../errors.ts';
 import { AdminClient, poolPath } from './admin_client.ts';
 import type { Row } from './admin_client.ts';
 import type { Command } from './command.ts';
@@ -24,11 +26,18 @@ export const logCommand: Command = {
     consoleCommand(program, 'log', 'who asked, and what was answered').argument('<pool>')
       .option('-f, --follow', 'go on with what comes')
       .option('-n, --limit <number>', 'how many entries, 1 to 1000', count, 20)
-      .option('--outcome <code>', 'granted, too_many_requests, …')
+      .option('--outcome <code>', 'granted, too_many_requests, …', outcome)
       .option('--since <duration>', 'not older than, 5m say', durationMs)
       .action(show);
   },
 };
+
+const OUTCOMES = ['granted', 'client_gone', ...Object.keys(ERRORS)];
+
+function outcome(text: string): string {
+  if (OUTCOMES.includes(text)) return text;
+  throw new InvalidArgumentError(`It must be one of ${OUTCOMES.join(', ')}.`);
+}
 
 const POLL_MS = 1_000;
 const PAGE = 1_000;
@@ -50,7 +59,10 @@ async function show(pool: string, options: Options): Promise<void> {
     ? await since(client, path, { ...query, since: String(atMs - LATE_MS) })
     : [];
   const first = rowsOf(await client.get(`${path}?${new URLSearchParams(query)}`), 'entries');
-  if (!options.json) print(tableOf([], COLUMNS)[0] ?? '');
+  if (!options.json) {
+    const isEmpty = first.length === 0 && !options.follow;
+    print(isEmpty ? 'No attempt is in the log.' : tableOf([], COLUMNS)[0] ?? '');
+  }
   printEntries(first.toReversed(), options);
   if (!options.follow) return;
   const fresh = new Fresh([...before, ...first], atMs);

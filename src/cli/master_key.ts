@@ -18,7 +18,7 @@ const FILE = 'master-key';
 /** A key of the environment, or null; checked before anything is touched. */
 export function masterKeyOfEnvironment(variable: string = VARIABLE): string | null {
   const key = Deno.env.get(variable);
-  if (key === undefined || key === '') return null;
+  if (key === undefined) return null;
   if (key.length < MASTER_KEY_LENGTH_MIN) {
     const wanted = `at least ${MASTER_KEY_LENGTH_MIN} characters are wanted`;
     throw new Stop(EXIT.usage, `${variable} is too short: ${wanted}, ${key.length} came`);

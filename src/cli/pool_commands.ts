@@ -160,7 +160,9 @@ async function remove(name: string, { json, yes }: Shown & { yes?: boolean }): P
 }
 
 function confirm(name: string): void {
-  if (!Deno.stdin.isTerminal()) throw new Stop(EXIT.usage, 'pool delete: --yes is wanted');
+  if (!Deno.stdin.isTerminal()) {
+    throw new Stop(EXIT.usage, 'pool delete: --yes is wanted (without a terminal)');
+  }
   const typed = prompt(`Type ${name} to delete this pool with its keys and leases:`);
   if (typed !== name) throw new Stop(EXIT.failed, 'nothing was deleted');
 }

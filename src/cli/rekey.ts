@@ -48,11 +48,14 @@ async function rekey(databaseUrl: string): Promise<void> {
     throw new Stop(EXIT.usage, `rekey: ${NEW_VARIABLE} with the new key is wanted`);
   }
   const pending = pendingFileOf(path);
-  // A fresh key is kept beside the old one until all is sealed under it.
-  const next = newKey ?? await readKeyFile(pending) ?? await makeKeyFile(pending);
   const database = await openDatabase(databaseUrl);
   try {
-    const count = await sealAnew(database, new Vault(oldKey), new Vault(next));
+    const oldVault = new Vault(oldKey);
+    const known = newKey ?? await readKeyFile(pending);
+    const { due, count } = dueRows(database, oldVault, known === null ? null : new Vault(known));
+    // A fresh key is kept beside the old one until all is sealed under it.
+    const newVault = new Vault(known ?? await makeKeyFile(pending));
+    await database.store.savePools(due.map((row) => resealed(row, oldVault, newVault)));
     if (newKey === null) await replaceFile(pending, path);
     else {
       if (fileKey !== null) await writeKeyFile(path, newKey);
@@ -65,21 +68,24 @@ async function rekey(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Checks that every secret opens before the first one is written. */
-async function sealAnew(
-  { store, snapshot }: Database,
+/**
+ * The pools that are still to be sealed anew, and how many have secrets at all. Every secret is
+ * known to open before the first one is written, or the new key is.
+ * @param newVault null where its key is still to be made.
+ */
+function dueRows(
+  { snapshot }: Database,
   oldVault: Vault,
-  newVault: Vault,
-): Promise<number> {
+  newVault: Vault | null,
+): { readonly due: PoolRow[]; readonly count: number } {
   const sealed = snapshot.pools.filter(({ settings }) => hasSecrets(settings));
-  const due = sealed.filter((row) => !opens(newVault, row));
+  const due = sealed.filter((row) => newVault === null || !opens(newVault, row));
   const shut = due.filter((row) => !opens(oldVault, row)).map(({ name }) => name);
   if (shut.length > 0) {
     const line = `rekey: the old key does not open the secrets of ${shut.join(', ')}`;
     throw new Stop(EXIT.database, `${line}; nothing was changed`);
   }
-  await store.savePools(due.map((row) => resealed(row, oldVault, newVault)));
-  return sealed.length;
+  return { due, count: sealed.length };
 }
 
 function resealed(row: PoolRow, oldVault: Vault, newVault: Vault): PoolRow {

@@ -73,7 +73,8 @@ async function run(name: string, command: readonly string[], options: Options): 
   const graceMs = (termMs: number) => Math.min(grace, termMs / 6);
   let renewed = () => {};
   const signals = new Signals();
-  const slot = await acquired(pool, name, {
+  const isKeyless = key === null && options.keyFile === undefined;
+  const slot = await acquired(pool, { name, isKeyless }, {
     waitMs: options.wait ?? 0,
     signal: signals.given,
     holder: options.holder ?? labelOf(command[0] ?? ''),
@@ -124,7 +125,7 @@ function endWithLease(slot: Slot, group: ProcessGroup) {
 
 async function acquired(
   pool: Pool,
-  name: string,
+  { name, isKeyless }: { name: string; isKeyless: boolean },
   ask: NonNullable<Parameters<Pool['acquire']>[0]> & { waitMs: number; signal: AbortSignal },
 ): Promise<Slot> {
   const line = new WaitLine(name, ask.waitMs);
@@ -133,13 +134,16 @@ async function acquired(
     return await pool.acquire(line.isShown ? { ...ask, onPlace } : ask);
   } catch (error) {
     if (ask.signal.aborted) Deno.exit(128 + numberOf(ask.signal.reason));
-    throw stopOf(error, name);
+    throw stopOf(error, { name, isKeyless });
   } finally {
     line.end();
   }
 }
 
-function stopOf(error: unknown, name: string): unknown {
+function stopOf(
+  error: unknown,
+  { name, isKeyless }: { name: string; isKeyless: boolean },
+): unknown {
   if (error instanceof Unreachable) {
     const why = error.cause === undefined ? error.message : whyUnreached(error.cause);
     return new Stop(EXIT.unreachable, `${serverUrl()} does not answer: ${why}`);
@@ -147,9 +151,10 @@ function stopOf(error: unknown, name: string): unknown {
   if (!(error instanceof Refused)) return error;
   const mayPass = error.status === 429 || error.status >= 500;
   const why = error.reason === undefined ? '' : ` (${error.reason})`;
+  const hint = isKeyless && error.status === 401 ? ' NTHBOUNCER_KEY is not set.' : '';
   return new Stop(
     mayPass ? EXIT.noSlot : EXIT.refused,
-    `no slot of ${name}${why}: ${error.message}`,
+    `no slot of ${name}${why}: ${error.message}${hint}`,
   );
 }
 

@@ -31,7 +31,7 @@ import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
 import { dial } from './dial.ts';
 import { firstStart } from './first_start.ts';
-import { warnOfOpenPools } from './exposure.ts';
+import { warnOfOpenPools, warnOfPoolListener } from './exposure.ts';
 import { lapseLog } from './lapse_log.ts';
 import { Listener, readTls } from './listener.ts';
 import { masterKeyOfEnvironment, vaultFor } from './master_key.ts';
@@ -84,7 +84,7 @@ async function serve(settings: ServeSettings): Promise<void> {
   const pools = await poolsOf(settings);
   const tls = await readTls(settings);
   startLog((line) => printError(line.trimEnd()));
-  const database = await openDatabase(settings.db);
+  const database = await openDatabase(settings.db, events.storeLost);
   try {
     const vault = await vaultFor(settings.db, { environmentKey, pools: database.snapshot.pools });
     await run(settings, { ...database, environmentHash, vault, pools, tls });
@@ -143,10 +143,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   );
   housekeeping.start();
   warnOfOpenPools(directory, origin);
-  for (const [pool, each] of poolOrigins) {
-    const entry = directory.get(pool);
-    warnOfOpenPools({ list: () => entry === undefined ? [] : [entry] }, each);
-  }
+  for (const [pool, each] of poolOrigins) warnOfPoolListener(directory, pool, each);
   // Whoever reads the line that it listens may send a signal at once.
   onReload(settings, { directory, listeners, scheduler });
   print(`nthbouncer listening on ${origin}`);

@@ -7,7 +7,7 @@ const VARIABLE = 'NTHBOUNCER_URL';
 const FALLBACK = 'http://127.0.0.1:8787';
 
 export function serverUrl(): string {
-  const text = Deno.env.get(VARIABLE) || FALLBACK;
+  const text = Deno.env.get(VARIABLE) ?? FALLBACK;
   const url = URL.canParse(text) ? new URL(text) : null;
   // It is shown in errors, so no part of it may be a secret.
   const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[@?#]/.test(text);

@@ -23,8 +23,7 @@ function optionOf(setting: Setting): Option {
       // Commander shows what came.
       if (!setting.mayHoldSecret) throw new InvalidArgumentError(`It ${why}.`);
       const [flag] = setting.flag.split(' ');
-      const unseen = 'what came is not shown, since it may hold a secret';
-      throw new Stop(EXIT.usage, `${flag} or ${setting.environment} ${why}; ${unseen}`);
+      throw new Stop(EXIT.usage, `${flag} or ${setting.environment} ${why}`);
     });
   if (setting.fallback === undefined) return option;
   return option.default(setting.schema.parse(setting.fallback), setting.fallback);

@@ -8,7 +8,6 @@
  * database) only spares a living owner from being robbed by a second start.
  */
 import type { Connection } from './libsql/connection.ts';
-import { lostError } from './libsql/store_error.ts';
 import { StoreError } from './store.ts';
 
 /** A living owner's beat must change within this time; it is made thrice in it. */
@@ -97,7 +96,7 @@ export async function beatClaim(connection: Connection): Promise<void> {
     'UPDATE claim SET beat = beat + 1 WHERE epoch = ?1',
     [connection.epoch],
   );
-  if (rowsAffected !== 1) throw lostError();
+  if (rowsAffected !== 1) throw connection.lost();
 }
 
 /** Gives the claim back, so that the next starter need not wait. */
@@ -108,7 +107,7 @@ export async function releaseClaim(connection: Connection): Promise<void> {
 /** The marks as they are now, if the claim is still ours. */
 export async function readMarks(connection: Connection): Promise<Claim> {
   const claim = await readClaim(connection);
-  if (claim.epoch !== connection.epoch) throw lostError();
+  if (claim.epoch !== connection.epoch) throw connection.lost();
   return claim;
 }
 

@@ -14,7 +14,7 @@ import {
 } from './claim.ts';
 import { Connection } from './libsql/connection.ts';
 import { storeError } from './libsql/store_error.ts';
-import { createFile, createFolder, inspectFile } from './libsql/file.ts';
+import { createFile, createFolder, inspectFile, refuseOtherNames } from './libsql/file.ts';
 import { fileIdAt } from './libsql/file_id.ts';
 import { pathOfUrl, urlOfPath } from './libsql/file_url.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
@@ -56,6 +56,8 @@ export interface LibsqlOptions {
    */
   readonly lock?: (path: string) => Promise<boolean>;
   readonly sleep: (ms: number) => Promise<void>;
+  /** Called whenever it is found that another server has claimed the database. */
+  readonly lost?: () => void;
 }
 
 export class LibsqlStore implements Store {
@@ -82,7 +84,7 @@ export class LibsqlStore implements Store {
   }
 
   async open(): Promise<Snapshot> {
-    const { url, authToken, owner, lock, sleep } = this.#options;
+    const { url, authToken, owner, lock, sleep, lost } = this.#options;
     const path = this.#path;
     const isLocked = this.#isLocked;
     if (path !== null) {
@@ -96,6 +98,7 @@ export class LibsqlStore implements Store {
       url: path === null ? url : urlOfPath(path),
       authToken,
       path,
+      lost,
     });
     try {
       if (connection.isFile) {
@@ -119,8 +122,9 @@ export class LibsqlStore implements Store {
    */
   async #inspectOnce(path: string): Promise<void> {
     if (this.#inspected !== null && fileIdAt(path) === this.#inspected) return;
+    refuseOtherNames(path);
     await inspectFile(path);
-    createFile(path);
+    await createFile(path);
     this.#inspected = fileIdAt(path);
   }
 

@@ -140,7 +140,7 @@ export function isLogCursor(text: string): boolean {
   return /^(0|[1-9]\d{0,14})$/.test(text);
 }
 
-/** How much of a pool's log is kept. Entries go in runs of up to 500, so some more may stay. */
+/** How much of a pool's log is kept. */
 export interface Retention {
   readonly pool: string;
   readonly rowsMax: number;

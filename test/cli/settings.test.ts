@@ -45,7 +45,8 @@ const values: Record<Name, { right: [text: string, value: unknown][]; wrong: str
     right: [['file:x.db', 'file:x.db'], ['libsql://h', 'libsql://h'], ['wss://h', 'wss://h']],
     wrong: [
       ...['', 'x.db', '/data/x.db', 'file:', 'postgres://h/d', 'sqlite:x', 'libsql:h'],
-      ...['file://host/x.db', 'libsql://h?authToken=a%0Ab'],
+      ...['file://host/x.db', 'libsql://h?authToken=a%0Ab', 'file:x.db?mode=ro'],
+      ...['file:x.db#y'],
     ],
   },
   baseDomain: {
@@ -109,6 +110,15 @@ describe('the settings table', () => {
     const tellsName = expect.stringContaining('must name a pool by 1 to 63 of a-z');
     expect(read('--pool-listen', 'Llm=127.0.0.1:1')).toEqual(tellsName);
     expect(read('--pool-listen', 'llm=127.0.0.1')).toContain('must be POOL=HOST:PORT');
+  });
+
+  it('asks whether a file was meant where a path stands in place of a URL', () => {
+    const asks = 'data/n.db came; did you mean file:data/n.db?';
+    expect(read('--db', 'data/n.db')).toEqual(expect.stringContaining(asks));
+    for (const text of ['secret', 'secret.db?authToken=secret', 'secret@h/n.db']) {
+      expect(read('--db', text)).not.toContain('secret.');
+      expect(read('--db', text)).toEqual(expect.stringContaining('what came is not shown'));
+    }
   });
 
   it.each(rows)('%s: a wrong value ends in one line that names it', (name, setting) => {

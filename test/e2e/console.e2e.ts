@@ -46,7 +46,10 @@ describe('the console', () => {
     expect(await json('explain', 'acme')).toMatchObject({ refuses: null });
     const { out: table } = await nthbouncer('pool', 'list');
     expect(table).toMatch(/^POOL +IN USE +LIMIT .*\n(.*\n)?acme +0 +2 /);
-    expect(await nthbouncer('pool', 'delete', 'acme')).toMatchObject({ code: 2 });
+    expect(await nthbouncer('pool', 'delete', 'acme')).toMatchObject({
+      code: 2,
+      err: 'nthbouncer: pool delete: --yes is wanted (without a terminal)\n',
+    });
     await json('pool', 'delete', 'acme', '--yes');
     expect(await nthbouncer('pool', 'show', 'acme')).toMatchObject({ code: 5 });
   });
@@ -100,6 +103,15 @@ describe('the console', () => {
     const { code, out } = await drain.finished;
     expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('"drained": true') });
     expect(await paused()).toBe(true);
+  });
+
+  it('says that the log is empty, and which outcomes there are', async () => {
+    await json('pool', 'create', 'quiet');
+    const nobody = 'No attempt is in the log.\n';
+    expect(await nthbouncer('log', 'quiet')).toMatchObject({ code: 0, out: nobody });
+    const { code, err: outcomes } = await nthbouncer('log', 'quiet', '--outcome', 'nope');
+    expect({ code, outcomes }).toMatchObject({ code: 2 });
+    expect(outcomes).toContain('It must be one of granted, client_gone, invalid_request, ');
   });
 
   it('follows the access log', async () => {

@@ -2,10 +2,10 @@
  * Exit codes, their one line, and what is left untouched; and the ways to stop a server.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { endAll, sleep } from './process.ts';
 import { Server, startServer } from './server.ts';
@@ -63,6 +63,42 @@ describe('a start that cannot be', () => {
     expect(second.lines).toHaveLength(1);
     expect(second.output).toContain('stop it, or name another with --db');
     expect((await pool.acquire()).status).toBe(200);
+  });
+
+  it('for a second server by a link exits 3; one server by a link grants', async () => {
+    const volume = new Server();
+    const first = new Server();
+    symlinkSync(volume.database, first.database);
+    await first.start();
+    expect((await (await first.pool('linked')).acquire()).status).toBe(200);
+    expect(readdirSync(first.folder)).toEqual(['state.db']);
+    await volume.start();
+    expect((await volume.exited).code).toBe(3);
+    expect((await first.stop()).code).toBe(0);
+  });
+
+  it.each([
+    ['an empty database', 'state.db', 'is an empty file', '', []],
+    [
+      'a lock that cannot be opened',
+      'state.db-lock/in',
+      'state.db-lock, cannot be opened: ',
+      '',
+      [],
+    ],
+    ['a file in place of a folder', 'data', 'data is a file; a folder is wanted', 'x', ['data']],
+    ['a file above the folder', 'data', 'lies below a file; a folder', 'x', ['data', 'a']],
+  ])('for %s exits 4 and says so in one line', async (_, name, said, bytes, below) => {
+    const home = new Server();
+    const path = join(home.folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, bytes);
+    const flags = ['--db', `file:${join(home.folder, ...below, 'state.db')}`];
+    const server = await startServer({ folder: home.folder, flags });
+    expect((await server.exited).code).toBe(4);
+    expect(server.lines).toHaveLength(1);
+    expect(server.output).toContain(said);
+    expect(readFileSync(path, 'utf8')).toBe(bytes);
   });
 
   it('for a damaged database exits 4, says so in one line, and changes no byte', async () => {

@@ -50,8 +50,11 @@ describe('a first start', () => {
   });
 
   it('tells where the listener of each pool is', async () => {
-    const server = await startServer({ flags: ['--pool-listen', 'llm=127.0.0.1:0'] });
+    // A variable that is empty counts as unset.
+    const env = { NTHBOUNCER_CONFIG: '', NTHBOUNCER_TLS_CERT: '', NTHBOUNCER_HOST: '' };
+    const server = await startServer({ env, flags: ['--pool-listen', 'llm=127.0.0.1:0'] });
     await hasTold(server);
+    expect(server.output).toMatch(/there is no pool "?llm"?: \S+ answers 401 until there is one/);
     const origin = server.output.match(/the pool "llm" listens on (\S+)\n/)?.[1];
     expect((await fetch(`${origin}/`)).status).toBe(401);
   });
@@ -201,6 +204,18 @@ describe('a database', () => {
     expect(server.lines).toHaveLength(1);
     expect(server.output).toContain('newer version');
     expect(digest(server.database)).toBe(before);
+  });
+
+  it('that another has claimed ends the server with 3, whatever it wrote', async () => {
+    const server = await startServer();
+    const database = new Database(server.database);
+    database.exec('UPDATE claim SET epoch = epoch + 1');
+    database.close();
+    const change = { method: 'POST', body: '{"name": "late"}' };
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    await server.call('POST', '/admin/api/pools', { ...change, headers }).catch(() => null);
+    expect(await server.exited).toEqual({ code: 3, signal: null });
+    expect(server.output).toContain('another server has taken over the database');
   });
 
   it('that two servers start on in the same instant has one of them', async () => {

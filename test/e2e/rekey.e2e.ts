@@ -63,6 +63,23 @@ test('rekey that is killed leaves all under one key, and is ended by the next ru
   expect(existsSync(join(path, 'master-key.next'))).toBe(false);
 }, 120_000);
 
+test('a rekey that is refused leaves no key behind', async () => {
+  const path = folder();
+  await sealed(path);
+  const db = ['--db', `file:${path}/n.db`];
+  const server = start(['serve', '--port', '0', ...db]);
+  await server.listening();
+  expect((await start(['rekey', ...db]).finished).code).toBe(3);
+  expect(existsSync(join(path, 'master-key.next'))).toBe(false);
+  await server.stop();
+  const other = { NTHBOUNCER_MASTER_KEY: 'another master key than it was: 0123456789' };
+  expect((await start(['rekey', ...db], { ...other, NTHBOUNCER_NEW_MASTER_KEY: '' }).finished).code)
+    .toBe(2);
+  writeFileSync(join(path, 'master-key'), `${other.NTHBOUNCER_MASTER_KEY}\n`);
+  expect((await start(['rekey', ...db]).finished).code).toBe(4);
+  expect(existsSync(join(path, 'master-key.next'))).toBe(false);
+}, 60_000);
+
 test('a rekey that broke off is named where the server does not start, and goes on', async () => {
   const path = folder();
   await sealed(path);

@@ -43,6 +43,15 @@ describe('run', () => {
     expect({ code, out }).toEqual({ code: 0, out: '--wait --\n' });
   });
 
+  it('without a key says that none is set', async () => {
+    const env = { NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: '' };
+    const { code, err } = await start(['run', 'p', '--', 'true'], env).finished;
+    expect({ code, err }).toEqual({
+      code: 5,
+      err: expect.stringMatching(/^nthbouncer: no slot of p: .* NTHBOUNCER_KEY is not set\.\n$/),
+    });
+  });
+
   it('shows no key that cannot be sent, nor takes it for a server that is away', async () => {
     const path = join(server.folder, 'two-keys');
     writeFileSync(path, `${pool.key}\n${pool.key}\n`);

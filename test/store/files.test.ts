@@ -3,14 +3,17 @@ import { createHash } from 'node:crypto';
 import {
   copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createClient } from '@libsql/client';
 import { describe, expect, test } from 'vitest';
 import {
@@ -101,6 +104,30 @@ describe('a database that is refused keeps every byte', () => {
     expect(await refusal(damaged(cut))).toMatchObject({ kind: 'damaged' });
   });
 
+  test('an empty file, as a full disk leaves one', async () => {
+    const path = join(folder(), 'a.db');
+    writeFileSync(path, '');
+    const error = await refusal(path);
+    expect(error).toMatchObject({ kind: 'damaged' });
+    expect(error.message).toMatch(/is an empty file.*remove it to begin anew\.$/);
+  });
+
+  test('with several names, each of which would have a log of its own', async () => {
+    const path = join(folder(), 'a.db');
+    const store = await opened(path);
+    await store.commit(begin('s1'));
+    await store.close();
+    const other = join(folder(), 'b.db');
+    linkSync(path, other);
+    for (const name of [path, other]) {
+      const error = await refusal(name);
+      expect(error).toMatchObject({ kind: 'damaged' });
+      expect(error.message).toContain(`${name} has 2 names`);
+    }
+    rmSync(other);
+    expect(await slotIds(libsqlAt(path))).toEqual(['s1']);
+  });
+
   test('of another program', async () => {
     const path = join(folder(), 'a.db');
     const client = createClient({ url: `file:${path}` });
@@ -177,6 +204,26 @@ const refusalOf = (path: string) =>
   Promise.resolve().then(() => libsqlAt(path).open()).then(() => '', ({ kind }) => kind);
 
 describe('files', () => {
+  test.each(['a file', 'nothing yet'])('a link to %s is followed, the lock too', async (what) => {
+    const [home, volume] = [folder(), folder()];
+    const path = join(volume, 'a.db');
+    const link = join(home, 'b.db');
+    if (what === 'a file') await (await opened(path)).close();
+    symlinkSync(join('..', basename(home), 'c.db'), link);
+    symlinkSync(path, join(home, 'c.db'));
+    const locked: string[] = [];
+    const lock = (name: string) => Promise.resolve(locked.push(name) > 0);
+    const store = libsqlAt(link, { lock });
+    await store.open();
+    await store.savePools([pool('a')]);
+    await store.commit(begin('s1'));
+    await store.fold();
+    await store.close();
+    expect(locked).toEqual([`${path}-lock`]);
+    expect(readdirSync(home)).toEqual(['b.db', 'c.db']);
+    expect(await slotIds(libsqlAt(path))).toEqual(['s1']);
+  });
+
   test('a missing folder is made, and is closed to others like the database', async () => {
     const home = folder();
     const path = join(home, 'x y', 'é%20', 'a?b#.db');

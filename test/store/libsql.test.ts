@@ -152,14 +152,23 @@ describe('folding', () => {
 describe('the claim', () => {
   test('who lost it writes nothing', async () => {
     const path = join(folder(), 'a.db');
-    const old = await opened(path);
+    let told = 0;
+    const old = libsqlAt(path, { lost: () => told += 1 });
+    await old.open();
+    await old.savePools([pool('a')]);
     await old.commit(batch({ leases: [lease('s1')], entries: [entry('1')] }));
     const next = libsqlAt(path);
     expect(slotIds(await next.open())).toEqual(['s1']);
     const lost = { name: 'StoreError', kind: 'lost' };
+    expect(told).toBe(0);
+    await expect(old.touchKeys(new Map([['k1', 1]]))).rejects.toMatchObject(lost);
+    expect(told).toBe(1);
     await expect(old.commit(batch({ leases: [lease('s2')] }))).rejects.toMatchObject(lost);
+    expect(told).toBe(2);
     await expect(old.fold()).rejects.toMatchObject(lost);
+    expect(told).toBe(3);
     await expect(old.probe()).rejects.toMatchObject(lost);
+    expect(told).toBe(4);
     await expect(old.savePools([pool('b')])).rejects.toMatchObject(lost);
     await expect(old.saveKeys([key('k1')])).rejects.toMatchObject(lost);
     await expect(old.removePool('a')).rejects.toMatchObject(lost);

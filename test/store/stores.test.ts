@@ -224,6 +224,23 @@ describe.each(MAKERS)('%s store', (_, make) => {
     expect(rows).toEqual([{ ...row, at: T0 + 9, points: '[]' }, { ...row, cell: 4 }]);
   });
 
+  test('pruning leaves no entry beyond either bound, nor takes one within both', async () => {
+    const store = make()();
+    await store.open();
+    const entries = Array.from({ length: 60 }, (_, n) => entry(`${n + 10}`, { at: T0 + n }));
+    await store.commit(batch({ entries }));
+    await store.fold();
+    const left = async (rowsMax: number, since: number) => {
+      while (await store.pruneLog({ pool: 'a', rowsMax, since }));
+      return (await store.readLog({ pool: 'a', limit: 99 })).entries.map(({ at }) => at - T0);
+    };
+    expect(await left(99, 0)).toHaveLength(60);
+    expect(await left(5, T0)).toEqual([59, 58, 57, 56, 55]);
+    expect(await left(5, T0 + 57)).toEqual([59, 58, 57]);
+    expect(await left(1, T0 + 57)).toEqual([59]);
+    expect(await left(0, T0 + 57)).toEqual([]);
+  });
+
   test('the log of a deleted pool stays, and is pruned away', async () => {
     const store = make()();
     await store.open();

@@ -10,7 +10,7 @@ import { type Client, createClient, type InStatement, type ResultSet } from '@li
 import { drizzle, type LibSQLDatabase } from 'drizzle-orm/libsql';
 import { StoreError } from '../store.ts';
 import { LocalFile } from './local_file.ts';
-import { isOfDisk, storeError } from './store_error.ts';
+import { isOfDisk, lostError, storeError } from './store_error.ts';
 import type { Write } from './writer.ts';
 
 /** The driver waits on the main thread, so it may hardly wait at all; callers try again. */
@@ -34,6 +34,8 @@ export interface ConnectionOptions {
   readonly authToken?: string | undefined;
   /** Where it is a file here, with a write-ahead log that is ours to tend; else null. */
   readonly path: string | null;
+  /** Called whenever the claim is found to be another's. */
+  readonly lost?: (() => void) | undefined;
 }
 
 export class Connection {
@@ -43,11 +45,13 @@ export class Connection {
   epoch = 0;
   readonly #client: Client;
   readonly #file: LocalFile | null;
+  readonly #onLost: () => void;
   #tail: Promise<unknown> = Promise.resolve();
   #doubt: 'none' | 'statement' | 'connection' = 'connection';
 
   constructor(options: ConnectionOptions) {
-    const { url, authToken, path } = options;
+    const { url, authToken, path, lost } = options;
+    this.#onLost = lost ?? (() => {});
     this.#file = path === null ? null : new LocalFile({
       path,
       pragmas: PRAGMAS,
@@ -66,6 +70,12 @@ export class Connection {
       throw storeError(error);
     }
     this.drizzle = drizzle(this.#client);
+  }
+
+  /** The error of whoever found that the claim is another's; the host is told of it first. */
+  lost(): StoreError {
+    this.#onLost();
+    return lostError();
   }
 
   get isFile(): boolean {
@@ -163,6 +173,7 @@ export class Connection {
   /** What the error means, once it is noted what must not be trusted any more. */
   #doubted(error: unknown): StoreError {
     const cause = storeError(error);
+    if (cause.kind === 'lost') return this.lost();
     // Where SQLite's own sync fails, earlier pages of the log may be lost that nobody waited for.
     if (isOfDisk(error) && this.#file !== null) this.#file.isLogInDoubt = true;
     // A statement that met a lock stands open until the garbage collector finds it. All other

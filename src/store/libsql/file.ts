@@ -6,9 +6,12 @@
 import {
   closeSync,
   existsSync,
+  fsyncSync,
   mkdirSync,
   openSync,
   readSync,
+  renameSync,
+  rmSync,
   type Stats,
   statSync,
 } from 'node:fs';
@@ -26,17 +29,51 @@ export function createFolder(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw storeError(error);
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw storeError(error);
+    const where = code === 'EEXIST' ? 'is a file' : 'lies below a file';
+    throw new StoreError('failed', `${dirname(path)} ${where}; a folder is wanted.`);
   }
 }
 
-/** Creates an empty file where it is missing, closed to other users. */
-export function createFile(path: string): void {
+/**
+ * Creates a database without tables where there is no file, closed to other users. It gets its name
+ * when it is whole: an empty file is never one that was just begun, and is refused.
+ */
+export async function createFile(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  const part = `${path}.new`;
+  let client: Client | null = null;
   try {
-    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    rmSync(part, { force: true });
+    const file = openSync(part, 'wx', 0o600);
+    try {
+      client = createClient({ url: ':memory:' });
+      await client.execute({ sql: 'VACUUM INTO ?1', args: [part] });
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(part, path);
   } catch (error) {
     throw storeError(error);
+  } finally {
+    client?.close();
   }
+}
+
+/**
+ * A database under several names would have a log and a lock beside each of them.
+ * @throws StoreError `damaged`
+ */
+export function refuseOtherNames(path: string): void {
+  const stats = statsOf(path);
+  if (!stats?.isFile() || stats.nlink === 1) return;
+  throw new StoreError(
+    'damaged',
+    `The database ${path} has ${stats.nlink} names (hard links), and one alone is wanted: remove ` +
+      'the others or, where a restore broke off, run it again.',
+  );
 }
 
 /**
@@ -45,12 +82,11 @@ export function createFile(path: string): void {
  * @throws StoreError `damaged`, `foreign`, `newer_schema` or `failed`
  */
 export async function inspectFile(path: string): Promise<boolean> {
-  const size = sizeOf(path);
+  const size = statsOf(path)?.size ?? null;
   const walSize = sizeOf(`${path}-wal`);
-  if (size === 0) {
-    if (walSize > 0) throw leftoverError(path);
-    return false;
-  }
+  if (walSize > 0 && !size) throw leftoverError(path);
+  if (size === null) return false;
+  if (size === 0) throw emptyError(path);
   const header = readHeader(path);
   if (!beginsAsSqlite(header)) throw damagedError(path);
   // Byte 18: 2 where a write-ahead log may be. Copies made by VACUUM INTO have 1.
@@ -149,13 +185,15 @@ export function isDamage(error: unknown): boolean {
 }
 
 function sizeOf(path: string): number {
-  let stats: Stats | undefined;
+  return statsOf(path)?.size ?? 0;
+}
+
+function statsOf(path: string): Stats | undefined {
   try {
-    stats = statSync(path, { throwIfNoEntry: false });
+    return statSync(path, { throwIfNoEntry: false });
   } catch (error) {
     throw storeError(error);
   }
-  return stats?.size ?? 0;
 }
 
 function readHeader(path: string): Buffer {
@@ -179,6 +217,14 @@ export function damagedError(path: string, cause?: unknown): StoreError {
     `The database ${path} is damaged; it was left as it is. Restore a backup in its place, ` +
       `and remove ${path}-wal and ${path}-shm first if they are there.`,
     { cause },
+  );
+}
+
+function emptyError(path: string): StoreError {
+  return new StoreError(
+    'damaged',
+    `The database ${path} is an empty file, as a full disk or a copy that broke off leaves one; ` +
+      'it was left as it is. Restore a backup in its place, or remove it to begin anew.',
   );
 }
 

@@ -164,10 +164,22 @@ function segmentsOf(runs: readonly EntryRun[], logged: number): (string | number
   }
   let last = logged;
   return segments.map(({ pool, runs, count }) => {
-    const first = last + 1;
     last += count;
-    return [pool, last, first, count, ...extent(runs), runsText(runs)];
+    return segmentRow(pool, { last, count, runs });
   });
+}
+
+/** The statement that writes a segment anew under the number of its last entry. */
+export function insertSegment(pool: string, last: number, runs: readonly EntryRun[]): Write {
+  const count = runs.reduce((sum, run) => sum + run.count, 0);
+  return { sql: SEGMENT_SQL, args: segmentRow(pool, { last, count, runs }) };
+}
+
+function segmentRow(
+  pool: string,
+  { last, count, runs }: { last: number; count: number; runs: readonly EntryRun[] },
+): (string | number)[] {
+  return [pool, last, last - count + 1, count, ...extent(runs), runsText(runs)];
 }
 
 /** A segment while it is filled. */

@@ -8,7 +8,6 @@ import type { Batch, LeaseRow } from '../store.ts';
 import { batchOf, batchText, leaseOfText } from './batch_text.ts';
 import type { Connection } from './connection.ts';
 import { runsOf } from './entries_text.ts';
-import { lostError } from './store_error.ts';
 import { Backlog, type Fold, foldStatements, type Marks, StoredLeases } from './fold.ts';
 
 /** A backlog of this weight is folded without being asked: some 1 ms of work. */
@@ -50,7 +49,7 @@ export class Journal {
     const text = batchText(batch, runs);
     const commit = { sql: COMMIT_SQL, args: [text, this.#connection.epoch] };
     const seq = await this.#connection.append(commit, batch.entries.length >= SHARED_BY);
-    if (seq === null) throw lostError();
+    if (seq === null) throw this.#connection.lost();
     this.appendedBytes += COMMIT_BYTES + text.length;
     this.#backlog.add({ batch, runs }, seq, this.#stored);
     // The commit is durable whatever becomes of this fold; the next one tells of its error.

@@ -1,14 +1,16 @@
 /**
  * The access log in its segments: pages of it, and the deletion of what is too old or too much. It
- * reads and deletes whole segments, so what it does in one call is bounded whatever is asked. It
- * never sees the journal: who reads folds first.
+ * reads and writes whole segments, so what it does in one call is bounded whatever is asked. It
+ * never sees the journal: who reads folds first. A segment's last entry never changes its number;
+ * those before it follow from that, since pruning takes them from the front.
  */
 import type { Row } from '@libsql/client';
 import type { LogEntry } from '../entry.ts';
 import { isLogCursor, type LogPage, type LogQuery, type Retention } from '../store.ts';
-import { entriesOf } from './entries_text.ts';
+import { entriesOf, runsOf } from './entries_text.ts';
 import type { Connection } from './connection.ts';
-import { SEGMENT_ENTRIES_MAX } from './fold.ts';
+import { insertSegment, SEGMENT_ENTRIES_MAX } from './fold.ts';
+import type { Write } from './writer.ts';
 
 /** Segments that one page looks at, and entries that it decodes. */
 const SEGMENTS_LOOKED_AT = 500;
@@ -33,11 +35,12 @@ export async function readLogPage(connection: Connection, query: LogQuery): Prom
   const chosen = choose(segments, query, below);
   const texts = await readTexts(connection, query.pool, chosen.wanted);
   const entries: LogEntry[] = [];
-  for (const { first, last } of chosen.wanted) {
+  for (const { last } of chosen.wanted) {
     const text = texts.get(last);
-    // It was pruned since it was looked at.
+    // It was pruned since it was looked at, or cut: it begins where its last entry says.
     if (text === undefined) continue;
     const held = entriesOf(text);
+    const first = last - held.length + 1;
     for (let i = held.length - 1; i >= 0; i -= 1) {
       const entry = held[i];
       if (entry === undefined || first + i >= below || !isAskedFor(entry, query)) continue;
@@ -121,24 +124,68 @@ function isAskedFor(entry: LogEntry, { outcome, keyId, since, until }: LogQuery)
     (since === undefined || entry.at >= since) && (until === undefined || entry.at <= until);
 }
 
-/** Deletes the oldest segments that the pool can spare; true where more are left. */
+/**
+ * Deletes the oldest segments that the pool can spare, and cuts the one through which a bound goes;
+ * true where more are left.
+ */
 export async function pruneStep(connection: Connection, retention: Retention): Promise<boolean> {
   const { pool, rowsMax, since } = retention;
   const { rows } = await connection.execute(
-    `SELECT last FROM (
-       SELECT last, at_last, sum(count) OVER (ORDER BY last DESC) - count AS newer
+    `SELECT last, ?2 - newer AS spared, newer >= ?2 OR at_last < ?3 AS is_due FROM (
+       SELECT last, count, at_last, sum(count) OVER (ORDER BY last DESC) - count AS newer
        FROM log_segment WHERE pool = ?1
-     ) WHERE newer >= ?2 OR at_last < ?3 ORDER BY last LIMIT ${SEGMENTS_PRUNED + 1}`,
+     ) WHERE newer + count > ?2 OR at_last < ?3 ORDER BY last LIMIT ${SEGMENTS_PRUNED + 1}`,
     [pool, rowsMax, since],
   );
-  if (rows.length === 0) return false;
-  const lasts = rows.slice(0, SEGMENTS_PRUNED).map((row) => Number(row.last));
-  await connection.write([{
+  const step = rows.slice(0, SEGMENTS_PRUNED);
+  const due = step.filter((row) => row.is_due === 1).map((row) => Number(row.last));
+  if (due.length > 0) await connection.write([deleteSegments(pool, due)]);
+  if (rows.length > SEGMENTS_PRUNED) return true;
+  const crossed = step.find((row) => row.is_due !== 1);
+  await cutOldest(connection, pool, {
+    since,
+    last: crossed === undefined ? null : Number(crossed.last),
+    spared: crossed === undefined ? SEGMENT_ENTRIES_MAX : Number(crossed.spared),
+  });
+  return false;
+}
+
+interface Cut {
+  readonly since: number;
+  /** The segment through which the bound of rows goes, if it goes through one. */
+  readonly last: number | null;
+  /** How many of its entries that bound leaves. */
+  readonly spared: number;
+}
+
+/** Entries come in the order of time, or nearly: only the oldest segment is looked at. */
+async function cutOldest(
+  connection: Connection,
+  pool: string,
+  { since, last, spared }: Cut,
+): Promise<void> {
+  const { rows } = await connection.execute(
+    `SELECT last, entries FROM
+       (SELECT * FROM log_segment WHERE pool = ?1 ORDER BY last LIMIT 1)
+     WHERE last = ?2 OR at_first < ?3`,
+    [pool, last, since],
+  );
+  const [row] = rows;
+  if (row === undefined) return;
+  const kept = entriesOf(String(row.entries)).slice(-spared).filter(({ at }) => at >= since);
+  const number = Number(row.last);
+  await connection.write([
+    deleteSegments(pool, [number]),
+    ...(kept.length === 0 ? [] : [insertSegment(pool, number, runsOf(kept))]),
+  ]);
+}
+
+function deleteSegments(pool: string, lasts: readonly number[]): Write {
+  return {
     sql: `DELETE FROM log_segment
       WHERE pool = ?1 AND last IN (SELECT value FROM json_each(?2))`,
     args: [pool, JSON.stringify(lasts)],
-  }]);
-  return rows.length > SEGMENTS_PRUNED;
+  };
 }
 
 export async function readLoggedPools(connection: Connection): Promise<string[]> {
