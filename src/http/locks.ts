@@ -102,7 +102,7 @@ export class LockDoor {
       keyId: caller.keyId,
       signer: caller.signer,
       address: call.address.text,
-      signal: () => request.signal,
+      presence: request,
     } as const;
     const verdict = await this.#repeats.acquire(caller.entry.pool, wanted, repeatKey);
     if (verdict.kind === 'refused') return refusalAnswer(verdict);

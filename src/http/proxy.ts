@@ -95,7 +95,7 @@ export class ProxyDoor {
       signer,
       address: call.address.text,
       asked: () => ({ method: call.method, path: call.loggedPath }),
-      signal: () => call.request.signal,
+      presence: call.request,
     });
     if (verdict.kind === 'refused') {
       return refusalAnswer(verdict, { 'x-nthpool-error': verdict.code });
