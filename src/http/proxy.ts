@@ -74,7 +74,7 @@ export class ProxyDoor {
     }
     const wait = waitOf(headers, undefined, entry.spec.queue.timeoutMs);
     if (wait.kind === 'bad') {
-      return this.#turnAway(admitted, 'invalid_request', { message: wait.reason });
+      return this.#turnAway(admitted, 'invalid_request', wait.told);
     }
     const looked = target.credentials.look(scheduler.clock.nowMs());
     if (looked.kind === 'cooling') return this.#refuseCooling(admitted, looked.untilMs);

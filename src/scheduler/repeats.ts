@@ -15,9 +15,6 @@ import type { Presence, Request } from './waiters.ts';
 /** So many keys are not worth a look at which of them are over. */
 const SWEEP_MIN = 1_000;
 const REPEAT_KEY = /^[\x21-\x7e]{1,128}$/;
-export const BAD_REPEAT_KEY = {
-  message: 'Idempotency-Key must be 1 to 128 visible ASCII characters.',
-} as const;
 
 export function isRepeatKey(text: string): boolean {
   return REPEAT_KEY.test(text);
