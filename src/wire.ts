@@ -47,10 +47,8 @@ const RateFields = z.object({
 
 export const ReleaseBody = z.object({
   status: orAbsent(whole(100, 599)),
-  /** How many 429s the caller saw; true counts as one. */
-  throttled: orAbsent(
-    z.union([anyWhole, z.boolean().transform(Number)], 'must be a whole number, or true or false'),
-  ),
+  /** How many 429s the caller saw. */
+  throttled: orAbsent(anyWhole),
   retryAfterMs: orAbsent(amount),
   rate: orAbsent(RateFields),
   headers: orAbsent(
