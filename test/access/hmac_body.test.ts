@@ -23,7 +23,7 @@ describe('the body of a signed call', () => {
     expect(await world.reason()).toBe('hmac: body too large');
   });
 
-  test('has the ceiling of every lock body on the lock door, whatever bodyBytesMax is', async () => {
+  test('has the ceiling of every lock body there, whatever bodyBytesMax is', async () => {
     const world = await World.with({
       ...HMAC_ALONE,
       hmac: { secrets: [SECRET], bodyBytesMax: 10 },
