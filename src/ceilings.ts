@@ -7,6 +7,8 @@ export const CEILINGS = {
   /** Bytes of a lock body, and how long it may take to arrive. */
   lockBodyBytes: 64 * 1024,
   adminBodyBytes: 1024 * 1024,
+  /** Read of a signed lock body: one that is too large but rightly signed is told so. */
+  signedLockBodyBytes: 1024 * 1024,
   /** The most that a pool may ask to be read of a body before its signature is checked. */
   signedBodyBytes: 16 * 1024 * 1024,
   /** What large bodies whose signature is not checked yet may hold together. */

@@ -7,6 +7,7 @@ import { CEILINGS } from './ceilings.ts';
 import type { Issue } from './errors.ts';
 import { AccessSpec } from './wire_access.ts';
 import { UpstreamSpec } from './wire_upstream.ts';
+import './wire_words.ts';
 
 /** A pool's name is a DNS label, since it is also a host name's first part. */
 export const POOL_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -47,10 +48,8 @@ const RateFields = z.object({
 
 export const ReleaseBody = z.object({
   status: orAbsent(whole(100, 599)),
-  /** How many 429s the caller saw; true counts as one. */
-  throttled: orAbsent(
-    z.union([anyWhole, z.boolean().transform(Number)], 'must be a whole number, or true or false'),
-  ),
+  /** How many 429s the caller saw. */
+  throttled: orAbsent(anyWhole),
   retryAfterMs: orAbsent(amount),
   rate: orAbsent(RateFields),
   headers: orAbsent(
@@ -169,5 +168,6 @@ export function issuesOf(error: z.ZodError): Issue[] {
 export function complaintOf(error: z.ZodError): { message: string; more: { issues: Issue[] } } {
   const issues = issuesOf(error);
   const [{ path, reason } = { path: '', reason: 'is not valid' }] = issues;
-  return { message: `${path || 'body'}: ${reason}`, more: { issues } };
+  const message = path === '' ? `The body ${reason}.` : `${path}: ${reason}`;
+  return { message, more: { issues } };
 }

@@ -10,7 +10,10 @@ import { isCidr } from './cidr.ts';
 const whole = (min: number, max: number) => z.int().min(min).max(max);
 
 /** An HTTP header's name, kept in lower case. */
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/).toLowerCase();
+const headerName = z.string().regex(
+  /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/,
+  "must be a header's name",
+).toLowerCase();
 
 const ranges = z.array(
   z.string().refine(isCidr, 'must be an address or a range such as 10.0.0.0/8'),

@@ -128,7 +128,7 @@ describe('imports', () => {
     [/^hono/, /^src\/(http|admin)\//],
     [
       /^zod$/,
-      /^src\/(wire|wire_access|wire_upstream|config|answers)\.ts|^src\/http\/(openapi|api_doc|admin_body)\.ts|^src\/cli\/pool_file\.ts/,
+      /^src\/(wire|wire_access|wire_upstream|wire_words|config|answers)\.ts|^src\/http\/(openapi|api_doc|admin_body)\.ts|^src\/cli\/pool_file\.ts/,
     ],
     [/^prom-client$/, /^src\/http\/metrics\.ts/],
     [/^jose$/, /^src\/access\//],

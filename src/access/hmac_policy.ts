@@ -4,6 +4,7 @@
  * when all policies passed.
  */
 import { hash } from 'node:crypto';
+import { CEILINGS } from '../ceilings.ts';
 import { HmacKey, isSameHex } from './hmac_key.ts';
 import type { AccessRequest, PolicyFail, PolicyKind, PolicyVerdict, SignedBody } from './policy.ts';
 import { signedText } from './signed_text.ts';
@@ -51,7 +52,9 @@ export const hmacPolicy: PolicyKind = {
         const atMs = Number(signed.timestamp);
         if (Math.abs(epochMs() - atMs) > toleranceMs) return fail('timestamp out of tolerance');
         if (atMs < sinceMs) return fail('timestamp before the tolerance was raised');
-        const body = request.body(bodyBytesMax);
+        // Lock bodies have a ceiling of their own, which only a right signature is told of.
+        const isLock = request.door === 'lock';
+        const body = request.body(isLock ? CEILINGS.signedLockBodyBytes : bodyBytesMax);
         return body instanceof Promise
           ? body.then((read) => judgeBody(request, signed, read))
           : judgeBody(request, signed, body);

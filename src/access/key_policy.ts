@@ -5,7 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { AccessSpec } from '../wire_access.ts';
-import type { HeaderSource } from './header_source.ts';
+import type { RequestHeaders } from './header_source.ts';
 import type { KeyRing } from './keys.ts';
 import { KEY_PREFIX } from './keys.ts';
 import type { PolicyKind, PolicyVerdict } from './policy.ts';
@@ -21,8 +21,10 @@ interface Presented {
 
 /** A tab is no separator: what follows it is a key, and a wrong one. */
 const SCHEME = /^([A-Za-z]+)(?: +(\S.*)|(?= *\t)(.*))?$/;
-/** A second line of the same header: they come joined. */
+/** A second line of the same header that somebody on the way has joined to the first. */
 const REPEATED = /,[ \t]*(?:nthbouncer|bearer|basic)(?:[ \t]|$)/i;
+/** In place of what holds a key, but is none. */
+const WRONG_KEY = '';
 const WRONG: PolicyVerdict = { kind: 'fail', reason: 'key: wrong' };
 const MISSING: PolicyVerdict = { kind: 'fail', reason: 'key: missing' };
 const TWICE: PolicyVerdict = { kind: 'fail', reason: 'key: authorization repeated' };
@@ -39,10 +41,10 @@ export const keyPolicy: PolicyKind = {
 function judgeKey(
   ring: KeyRing,
   settings: KeySettings,
-  request: { headers: HeaderSource; epochMs: () => number },
+  request: { headers: RequestHeaders; epochMs: () => number },
 ): PolicyVerdict {
   const authorization = request.headers.get('authorization');
-  if (authorization?.includes(',') && REPEATED.test(authorization)) return TWICE;
+  if (authorization !== null && isTwice(request.headers, authorization)) return TWICE;
   const presented = presentedKeys(settings, request.headers, authorization);
   let keyId: string | null = null;
   for (const { key } of presented) {
@@ -60,10 +62,16 @@ function judgeKey(
   return { kind: 'pass', keyId, carriers, isProven: true };
 }
 
-/** Every value that is taken as a key. A repeated header comes joined by a comma, and fails. */
+/** Lines of one header come joined by a comma, so whatever has none came in one. */
+function isTwice(headers: RequestHeaders, authorization: string): boolean {
+  return authorization.includes(',') &&
+    (headers.isRepeated('authorization') || REPEATED.test(authorization));
+}
+
+/** Every value that is taken as a key; so is that of a header that repeats, and it is wrong. */
 function presentedKeys(
   settings: KeySettings,
-  headers: HeaderSource,
+  headers: RequestHeaders,
   authorization: string | null,
 ): Presented[] {
   const presented: Presented[] = [];
@@ -75,9 +83,9 @@ function presentedKeys(
   }
   for (const carrier of settings.headers) {
     const key = headers.get(carrier);
-    if (key?.startsWith(KEY_PREFIX) || key?.includes(`, ${KEY_PREFIX}`)) {
-      presented.push({ key, carrier });
-    }
+    if (key === null) continue;
+    const isKey = key.startsWith(KEY_PREFIX) || key.includes(`, ${KEY_PREFIX}`);
+    if (isKey || key.includes(',') && headers.isRepeated(carrier)) presented.push({ key, carrier });
   }
   return presented;
 }
@@ -94,14 +102,17 @@ function authorizationKey(settings: KeySettings, value: string): string | null {
       return credentials;
     case 'Bearer':
       return credentials.startsWith(KEY_PREFIX) ? credentials : null;
-    case 'Basic': {
-      const password = basicPassword(credentials);
-      return password.startsWith(KEY_PREFIX) ? password : null;
-    }
+    case 'Basic':
+      return basicKey(credentials);
   }
 }
 
-function basicPassword(credentials: string): string {
-  const text = Buffer.from(credentials, 'base64').toString('latin1');
-  return text.slice(text.indexOf(':') + 1);
+/** The password where it is a key; one that is not all of one base64 token is a wrong key. */
+function basicKey(credentials: string): string | null {
+  const bytes = Buffer.from(credentials, 'base64');
+  const text = bytes.toString('latin1');
+  const password = text.slice(text.indexOf(':') + 1);
+  if (!password.startsWith(KEY_PREFIX)) return null;
+  // The decoder skips what is not base64, and stops at the padding.
+  return bytes.toString('base64') === credentials ? password : WRONG_KEY;
 }

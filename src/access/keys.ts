@@ -13,6 +13,8 @@ const PREFIX_LENGTH = 12;
 const FAIR_BELOW = 248;
 
 export const KEY_PREFIX = 'nb_';
+const LIVE_PREFIX = `${KEY_PREFIX}live_`;
+const LIVE_KEY = new RegExp(`${LIVE_PREFIX}[0-9A-Za-z]{32,}`, 'g');
 
 /** A fresh key: `nb_live_` and 40 base62 characters (238 bits). */
 export function freshKey(): string {
@@ -22,7 +24,13 @@ export function freshKey(): string {
       if (byte < FAIR_BELOW && text.length < RANDOM_LENGTH) text += ALPHABET[byte % 62];
     }
   }
-  return `nb_live_${text}`;
+  return LIVE_PREFIX + text;
+}
+
+/** The text with no more of each key in it than is kept of keys. */
+export function maskKeys(text: string): string {
+  if (!text.includes(LIVE_PREFIX)) return text;
+  return text.replace(LIVE_KEY, (key) => `${key.slice(0, PREFIX_LENGTH)}***`);
 }
 
 /** Lower-case hex SHA-256 of the key as UTF-8. */

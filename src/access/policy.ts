@@ -4,7 +4,7 @@
  * fails; it answers at once wherever it can, and with a promise only where it must wait.
  */
 import type { AccessSpec } from '../wire_access.ts';
-import type { HeaderSource } from './header_source.ts';
+import type { RequestHeaders } from './header_source.ts';
 import type { KeyRing } from './keys.ts';
 import type { KeySets } from './key_sets.ts';
 import type { PeerAddress } from './peer_address.ts';
@@ -24,7 +24,7 @@ export interface AccessRequest {
   readonly method: string;
   /** Path and query exactly as they were sent. */
   readonly target: string;
-  readonly headers: HeaderSource;
+  readonly headers: RequestHeaders;
   readonly address: PeerAddress;
   /** The authority (`host:port`) that the request was sent to. */
   readonly host: string;

@@ -109,7 +109,7 @@ const SIGNATURE: Policy = {
     },
     {
       name: 'access.hmac.bodyBytesMax:int',
-      label: 'Largest signed body (bytes)',
+      label: 'Largest signed body on the pool’s host (bytes)',
       min: 0,
       max: CEILINGS.signedBodyBytes,
       unit: 'bytes',

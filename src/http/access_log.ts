@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import { isLogCursor } from '../store/store.ts';
 import { LogParams } from '../wire.ts';
 import { entryOf, parsed } from './admin_body.ts';
-import { Fault } from './fault.ts';
+import { Fault, wrongField } from './fault.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
 import { shownEntry } from './shown_entry.ts';
@@ -18,7 +18,7 @@ async function showLog(context: Context, server: Server): Promise<Response> {
   const { spec } = entryOf(context, server);
   const { limit, cursor, outcome, keyId, since, until } = parsed(LogParams, context.req.query());
   if (cursor !== undefined && !isLogCursor(cursor)) {
-    throw new Fault('invalid_request', { message: 'cursor: must be the nextCursor of a page' });
+    throw new Fault('invalid_request', wrongField('cursor', 'must be the nextCursor of a page'));
   }
   await server.scheduler.journal.settled();
   const page = await server.store.readLog({

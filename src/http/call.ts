@@ -3,6 +3,7 @@
  * body, whether the host is ours) is found out only when it is asked for, and once.
  */
 import { isLocalOrBase, isPrivateName } from '../access/browser.ts';
+import { maskKeys } from '../access/keys.ts';
 import type { PeerAddress } from '../access/peer_address.ts';
 import type { AccessRequest } from '../access/policy.ts';
 import { CEILINGS } from '../ceilings.ts';
@@ -62,11 +63,11 @@ export class Call implements AccessRequest {
     return this.#address ??= this.#server.access.addresses.read(this.peer, this.headers);
   }
 
-  /** The path without its query, which may hold secrets. */
+  /** The path without its query, which may hold secrets, and without our own keys. */
   get loggedPath(): string {
     const query = this.target.indexOf('?');
     const path = query < 0 ? this.target : this.target.slice(0, query);
-    return path.slice(0, LOGGED_PATH_MAX);
+    return maskKeys(path).slice(0, LOGGED_PATH_MAX);
   }
 
   get host(): string {

@@ -4,7 +4,7 @@
 import type { Context } from 'hono';
 import { isSpan } from '../scheduler/history.ts';
 import { entryOf } from './admin_body.ts';
-import { Fault, faultResponse } from './fault.ts';
+import { Fault, faultResponse, wrongField } from './fault.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
 import { sessionOf } from './session.ts';
@@ -32,7 +32,7 @@ function showHistory(context: Context, server: Server): Response {
   const { spec } = entryOf(context, server);
   const span = context.req.query('span') ?? '5m';
   if (!isSpan(span)) {
-    throw new Fault('invalid_request', { message: 'span: must be 5m, 1h or 24h' });
+    throw new Fault('invalid_request', wrongField('span', 'must be 5m, 1h or 24h'));
   }
   return context.json(server.desk.history.read(spec.name, span));
 }

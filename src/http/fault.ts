@@ -41,7 +41,10 @@ interface Told {
 
 function told(code: ErrorCode, parts: FaultParts): Told {
   const { status, sentence } = ERRORS[code];
-  const body = JSON.stringify({ error: code, message: parts.message ?? sentence, ...parts.more });
+  const message = parts.message ?? sentence;
+  // Each has issues: where nobody said which field is wrong, it is the whole.
+  const whole = code === 'invalid_request' ? { issues: [{ path: '', reason: message }] } : {};
+  const body = JSON.stringify({ error: code, message, ...whole, ...parts.more });
   const inForce = parts.status ?? status;
   const headers = {
     'content-type': 'application/json',
@@ -50,6 +53,11 @@ function told(code: ErrorCode, parts: FaultParts): Told {
     ...parts.headers,
   };
   return { status: inForce, headers, body };
+}
+
+/** What is told of one field, query parameter or header that is wrong. */
+export function wrongField(path: string, reason: string): FaultParts {
+  return { message: `${path}: ${reason}`, more: { issues: [{ path, reason }] } };
 }
 
 /** The answer that tells of a fault, for the doors. */

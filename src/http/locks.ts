@@ -8,7 +8,7 @@ import type { ErrorCode } from '../errors.ts';
 import { type Answer, headerText } from '../http1/answer.ts';
 import type { Incoming } from '../http1/incoming.ts';
 import type { Entry } from '../scheduler/directory.ts';
-import { BAD_REPEAT_KEY, isRepeatKey, Repeats } from '../scheduler/repeats.ts';
+import { isRepeatKey, Repeats } from '../scheduler/repeats.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import { AcquireBody, complaintOf, POOL_NAME, ReleaseBody } from '../wire.ts';
 import type { Body } from './body.ts';
@@ -16,7 +16,7 @@ import { Call } from './call.ts';
 import type { Caller, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
-import { faultAnswer, wrongMethod } from './fault.ts';
+import { faultAnswer, wrongField, wrongMethod } from './fault.ts';
 import { poolLines, refusalAnswer } from './pool_headers.ts';
 import { outcomeOf } from './report.ts';
 import type { Peer, Server } from './server.ts';
@@ -28,6 +28,8 @@ const JSON_TYPE = 'application/json';
 const RENEW = '/renew';
 const RELEASE = '/release';
 const NO_ASK = AcquireBody.parse({});
+const REPEAT_KEY_HEADER = 'idempotency-key';
+const BAD_REPEAT_KEY = wrongField(REPEAT_KEY_HEADER, 'must be 1 to 128 visible ASCII characters');
 
 export class LockDoor {
   readonly #server: Server;
@@ -87,9 +89,9 @@ export class LockDoor {
     }
     const wait = waitOf(request.headers, ask.waitMs);
     if (wait.kind === 'bad') {
-      return this.#turnAway(call, caller, 'invalid_request', { message: wait.reason });
+      return this.#turnAway(call, caller, 'invalid_request', wait.told);
     }
-    const repeatKey = request.headers.get('idempotency-key');
+    const repeatKey = request.headers.get(REPEAT_KEY_HEADER);
     if (repeatKey !== null && !isRepeatKey(repeatKey)) {
       return this.#turnAway(call, caller, 'invalid_request', BAD_REPEAT_KEY);
     }
@@ -102,7 +104,7 @@ export class LockDoor {
       keyId: caller.keyId,
       signer: caller.signer,
       address: call.address.text,
-      signal: () => request.signal,
+      presence: request,
     } as const;
     const verdict = await this.#repeats.acquire(caller.entry.pool, wanted, repeatKey);
     if (verdict.kind === 'refused') return refusalAnswer(verdict);

@@ -4,7 +4,7 @@
  */
 import type { Context } from 'hono';
 import { entryOf } from './admin_body.ts';
-import { Fault } from './fault.ts';
+import { Fault, wrongField } from './fault.ts';
 import { readApi } from './inside.ts';
 import type { Json } from '../admin/shapes.ts';
 import { PAGE_HEADERS } from './page_answer.ts';
@@ -48,9 +48,8 @@ export function logPath(
 ): string {
   const { outcome = '', keyId = '', minutes = '' } = context.req.query();
   if (!/^\d{0,6}$/.test(minutes)) {
-    throw new Fault('invalid_request', {
-      message: 'minutes: must be a whole number of at most 6 digits.',
-    });
+    const reason = 'must be a whole number of at most 6 digits';
+    throw new Fault('invalid_request', wrongField('minutes', reason));
   }
   const since = Number(minutes) > 0 ? String(epochMs(server) - Number(minutes) * 60_000) : '';
   const asked = Object.entries({ outcome, keyId, since, cursor, limit: String(limit) })

@@ -8,7 +8,7 @@ import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import { PauseBody, PoolSpec } from '../wire.ts';
 import { entryOf, jsonOf, parsed } from './admin_body.ts';
-import { Fault } from './fault.ts';
+import { Fault, wrongField } from './fault.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
 import { epochMs } from './server.ts';
@@ -57,7 +57,10 @@ async function changePool(context: Context, server: Server): Promise<Response> {
     const meant = withoutBound(merged, patch);
     const spec = parsed(PoolSpec, keepListedSecrets(known.spec, meant));
     if (spec.name !== known.spec.name) {
-      throw new Fault('invalid_request', { message: 'A pool keeps its name.' });
+      throw new Fault(
+        'invalid_request',
+        wrongField('name', `must stay ${known.spec.name}: a pool keeps its name`),
+      );
     }
     return directory.put(spec).catch(refuseOverCeiling);
   });
@@ -99,7 +102,7 @@ async function deletePool(context: Context, server: Server): Promise<Response> {
 async function pausePool(context: Context, server: Server): Promise<Response> {
   const { untilMs, reason } = parsed(PauseBody, await jsonOf(context, server) ?? {});
   if (untilMs !== null && untilMs <= epochMs(server)) {
-    throw new Fault('invalid_request', { message: 'untilMs: must lie ahead (epoch ms)' });
+    throw new Fault('invalid_request', wrongField('untilMs', 'must lie ahead (epoch ms)'));
   }
   const { shiftMs } = server.scheduler.clock;
   const pause = { untilMs: untilMs === null ? Infinity : untilMs - shiftMs, reason };

@@ -74,7 +74,7 @@ export class ProxyDoor {
     }
     const wait = waitOf(headers, undefined, entry.spec.queue.timeoutMs);
     if (wait.kind === 'bad') {
-      return this.#turnAway(admitted, 'invalid_request', { message: wait.reason });
+      return this.#turnAway(admitted, 'invalid_request', wait.told);
     }
     const looked = target.credentials.look(scheduler.clock.nowMs());
     if (looked.kind === 'cooling') return this.#refuseCooling(admitted, looked.untilMs);
@@ -95,7 +95,7 @@ export class ProxyDoor {
       signer,
       address: call.address.text,
       asked: () => ({ method: call.method, path: call.loggedPath }),
-      signal: () => call.request.signal,
+      presence: call.request,
     });
     if (verdict.kind === 'refused') {
       return refusalAnswer(verdict, { 'x-nthpool-error': verdict.code });

@@ -3,6 +3,8 @@
  * header forbids waiting.
  */
 import type { HeaderSource } from '../access/header_source.ts';
+import type { FaultParts } from './fault.ts';
+import { wrongField } from './fault.ts';
 
 const WAIT_HEADER = 'x-nthpool-queue-timeout-ms';
 const NO_QUEUE_HEADER = 'x-nthpool-no-queue';
@@ -10,13 +12,13 @@ const WHOLE = /^\d+$/;
 
 export type Wait =
   | { readonly kind: 'wait'; readonly waitMs: number }
-  | { readonly kind: 'bad'; readonly reason: string };
+  | { readonly kind: 'bad'; readonly told: FaultParts };
 
 /** @param fallbackMs the wait where nothing asks for one: 0 for locks. */
 export function waitOf(headers: HeaderSource, bodyMs: number | undefined, fallbackMs = 0): Wait {
   const asked = headers.get(WAIT_HEADER);
   if (asked !== null && !WHOLE.test(asked)) {
-    return { kind: 'bad', reason: `${WAIT_HEADER} must be a whole number of ms.` };
+    return { kind: 'bad', told: wrongField(WAIT_HEADER, 'must be a whole number of ms') };
   }
   const noQueue = headers.get(NO_QUEUE_HEADER);
   if (noQueue !== null && noQueue !== '0' && noQueue.toLowerCase() !== 'false') {

@@ -27,6 +27,11 @@ export class HeaderLines implements Iterable<HeaderLine> {
     return found;
   }
 
+  /** Whether several lines have this lower-case name. */
+  isRepeated(name: string): boolean {
+    return this.#names.indexOf(name) !== this.#names.lastIndexOf(name);
+  }
+
   /** The words of a list header (`a, b`; no cookies), in lower case, by its lower-case name. */
   words(name: string): readonly string[] {
     const value = this.get(name);

@@ -10,14 +10,11 @@ import { isHeld } from '../core/lease.ts';
 import type { Pool } from '../core/pool.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Refused, Verdict } from './verdict.ts';
-import type { Request } from './waiters.ts';
+import type { Presence, Request } from './waiters.ts';
 
 /** So many keys are not worth a look at which of them are over. */
 const SWEEP_MIN = 1_000;
 const REPEAT_KEY = /^[\x21-\x7e]{1,128}$/;
-export const BAD_REPEAT_KEY = {
-  message: 'Idempotency-Key must be 1 to 128 visible ASCII characters.',
-} as const;
 
 export function isRepeatKey(text: string): boolean {
   return REPEAT_KEY.test(text);
@@ -69,7 +66,7 @@ export class Repeats {
     if (known?.kind === 'asked') {
       const place = request.waitMs === 0 ? this.#placeOf(pool, request) : null;
       if (place !== null) return Promise.resolve(place);
-      const leave = known.callers.join(request.signal());
+      const leave = known.callers.join(request.presence);
       if (leave !== null) return this.#share(pool, request, { verdict: known.verdict, leave });
     } else if (known !== undefined && isHeld(known.lease, nowMs)) {
       const { lease, queuedMs } = known;
@@ -123,8 +120,8 @@ export class Repeats {
   }
 
   #ask(pool: Pool, name: string, request: Request): Promise<Verdict> {
-    const callers = new Callers(request.signal);
-    const verdict = this.#scheduler.acquire(pool, { ...request, signal: () => callers.signal });
+    const callers = new Callers(request.presence);
+    const verdict = this.#scheduler.acquire(pool, { ...request, presence: callers });
     this.#makeRoom();
     const asked: Known = { kind: 'asked', verdict, callers };
     this.#known.delete(name);
@@ -157,14 +154,15 @@ export class Repeats {
 }
 
 /** All who wait for one verdict; the wait ends when the last of them is gone. */
-class Callers {
+class Callers implements Presence {
   readonly #gone = new AbortController();
-  #first: (() => AbortSignal | undefined) | null;
+  /** Until it is listened to. */
+  #first: Presence | null;
   /** The first is there from the start. */
   #here = 1;
 
-  /** @param first the signal of the first: not touched unless it waits. */
-  constructor(first: () => AbortSignal | undefined) {
+  /** @param first its signal is not touched unless it waits. */
+  constructor(first: Presence) {
     this.#first = first;
   }
 
@@ -172,18 +170,22 @@ class Callers {
   get signal(): AbortSignal {
     const first = this.#first;
     this.#first = null;
-    if (first !== null) this.#listen(first());
+    if (first !== null) this.#listen(first);
     return this.#gone.signal;
   }
 
-  /** What to call when this one goes; null where all were gone already. */
-  join(signal: AbortSignal | undefined): (() => void) | null {
-    if (this.#gone.signal.aborted) return null;
-    this.#here++;
-    return this.#listen(signal);
+  get isGone(): boolean {
+    return this.#here === (this.#first?.isGone === true ? 1 : 0);
   }
 
-  #listen(signal: AbortSignal | undefined): () => void {
+  /** What to call when this one goes; null where all were gone already. */
+  join(presence: Presence): (() => void) | null {
+    if (this.#gone.signal.aborted) return null;
+    this.#here++;
+    return this.#listen(presence);
+  }
+
+  #listen({ signal }: Presence): () => void {
     let isHere = true;
     const leave = () => {
       if (!isHere) return;
@@ -191,8 +193,8 @@ class Callers {
       this.#here--;
       if (this.#here === 0) this.#gone.abort();
     };
-    if (signal?.aborted) leave();
-    else signal?.addEventListener('abort', leave, { once: true });
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
     return leave;
   }
 }

@@ -45,8 +45,9 @@ export class Teller {
   }
 
   /**
-   * Resolves when the grant is durable and may be told, or is no grant after all. Nothing takes a
-   * grant back for its caller's sake once this has resolved.
+   * Resolves when the grant is durable and may be told, or is no grant after all. This is the last
+   * look for its caller, as near to the answer as a grant can still be no grant to all who share
+   * it: nothing takes one back for its caller's sake once this has resolved.
    */
   async grant(attempt: Attempt, grant: Grant): Promise<Verdict> {
     const { lease, gauge, queuedMs } = grant;
@@ -60,7 +61,11 @@ export class Teller {
     if (!await this.#journal.covers(lease)) {
       return this.refuse(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
     }
-    const isGone = grant.hasWaited && await this.#hasHungUp(attempt.signal());
+    const { presence } = attempt;
+    // A hang-up at the moment at which a wait ends is noticed only a little later.
+    if (grant.hasWaited && !presence.isGone) await pause(this.#clock, HANG_UP_MS);
+    // An answer to nobody would cost the slot a whole term.
+    const { isGone } = presence;
     if (!isGone && isHeld(lease, this.#clock.nowMs())) {
       this.#log.tally.note(row);
       return granted;
@@ -71,16 +76,6 @@ export class Teller {
     // Its row says that it was granted, as it was, and there is one an attempt: this only counts.
     this.#log.tally.note({ ...row, outcome: isGone ? 'client_gone' : code });
     return { ...refused, code };
-  }
-
-  /**
-   * Whether the caller of one who waited is gone. A hang-up at the moment of the grant is noticed
-   * only a little later, and an answer to nobody would cost the slot a whole term.
-   */
-  async #hasHungUp(signal: AbortSignal | undefined): Promise<boolean> {
-    if (signal === undefined) return false;
-    if (!signal.aborted) await pause(this.#clock, HANG_UP_MS);
-    return signal.aborted;
   }
 
   refuse(pool: string, attempt: Attempt, refused: Refused): Refused {

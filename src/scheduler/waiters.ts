@@ -6,12 +6,18 @@ import type { Ask } from '../core/ask.ts';
 import type { Waiter } from '../core/queue.ts';
 import type { Caller, Verdict } from './verdict.ts';
 
-/** What an acquire asks, and how to hear that its caller is gone. */
+/** Whether whoever asked is still there to be told. */
+export interface Presence {
+  readonly isGone: boolean;
+  /** Asked for only by an acquire that waits, since touching a request's signal is dear. */
+  readonly signal: AbortSignal;
+}
+
+/** What an acquire asks, and for whom. */
 export interface Request extends Omit<Ask, 'attempt'>, Caller {
   /** The fingerprint of the secret that signed it, as long as that matters. */
   readonly signer: string | null;
-  /** Asked only for an acquire that waits, since touching a request's signal is dear. */
-  readonly signal: () => AbortSignal | undefined;
+  readonly presence: Presence;
 }
 
 /** The same on its way, with its id in the access log. */
@@ -27,15 +33,15 @@ export class Waiters {
 
   wait(waiter: Waiter, attempt: Attempt, withdraw: (waiter: Waiter) => void): Promise<Verdict> {
     return new Promise((resolve) => {
-      const signal = attempt.signal();
+      const { signal } = attempt.presence;
       const gone = () => withdraw(waiter);
       const tell = (verdict: Verdict | Promise<Verdict>) => {
-        signal?.removeEventListener('abort', gone);
+        signal.removeEventListener('abort', gone);
         resolve(verdict);
       };
       this.#waiting.set(waiter, { attempt, tell });
-      signal?.addEventListener('abort', gone);
-      if (signal?.aborted) gone();
+      signal.addEventListener('abort', gone);
+      if (signal.aborted) gone();
     });
   }
 

@@ -7,16 +7,33 @@ import { ByteBudget } from '../../src/http/body.ts';
 import { HMAC_ALONE, SECRET, World } from './support.ts';
 
 describe('the body of a signed call', () => {
-  test('is read up to bodyBytesMax; beyond it nothing can be checked', async () => {
+  test('is read up to bodyBytesMax on the proxy door, and told 413 beyond it', async () => {
     const world = await World.with({
       ...HMAC_ALONE,
       hmac: { secrets: [SECRET], bodyBytesMax: 20 },
     });
-    const short = '{"waitMs":1}';
-    expect(await world.status({ body: short, headers: world.signed({ body: short }) })).toBe(200);
-    const long = '{"waitMs":1          }';
-    expect(await world.status({ body: long, headers: world.signed({ body: long }) })).toBe(401);
+    const door = 'proxy';
+    const status = (body: string) => {
+      const headers = world.signed({ body, door });
+      return world.status({ host: 'p.localhost:8787', body, headers });
+    };
+    // This pool has no upstream.
+    expect(await status('x'.repeat(20))).toBe(501);
+    expect(await status('x'.repeat(21))).toBe(413);
     expect(await world.reason()).toBe('hmac: body too large');
+  });
+
+  test('has the ceiling of every lock body there, whatever bodyBytesMax is', async () => {
+    const world = await World.with({
+      ...HMAC_ALONE,
+      hmac: { secrets: [SECRET], bodyBytesMax: 10 },
+    });
+    const status = (body: string) => world.status({ body, headers: world.signed({ body }) });
+    expect(await status('{"waitMs":1}')).toBe(200);
+    expect(await status(' '.repeat(65_536))).toBe(200);
+    expect(await status(' '.repeat(70_000))).toBe(413);
+    const body = ' '.repeat(70_000);
+    expect(await world.status({ body, headers: world.signed() })).toBe(401);
   });
 
   test('over 64 KiB: 413 for a right signature, 401 for a wrong one', async () => {

@@ -129,6 +129,19 @@ describe('Authorization', () => {
     }
   });
 
+  it('by Basic takes exactly one token of base64', async () => {
+    const { key } = await pool({ authorization: ['Basic'], required: false });
+    const token = basic(`u:${key}`).slice('Basic '.length);
+    expect(await status({ authorization: `Basic   ${token} ` })).toBe(200);
+    const [start, end] = [token.slice(0, 10), token.slice(10)];
+    const junk = ['x', token, '!!', '==='].flatMap((one) => [`${token} ${one}`, token + one]);
+    junk.push(`${token}, Digest x`, `${start}*${end}`, `${start} ${end}`, `*${token}`);
+    for (const text of junk) {
+      expect(await status({ authorization: `Basic ${text}` }), text).toBe(401);
+      expect(await status({ authorization: `Basic ${text}`, [KEY]: key }), text).toBe(401);
+    }
+  });
+
   it('with a token that is no key is nobody\u2019s business beside a right key', async () => {
     const { key } = await pool({ authorization: ['Nthbouncer', 'Bearer', 'Basic'] });
     for (const authorization of ['Bearer ey.J.x', basic('user:secret'), 'Digest a="b"', 'junk']) {
@@ -166,6 +179,19 @@ describe('a named header', () => {
     expect(await status({ 'x-api-key': WRONG_KEY, [KEY]: key })).toBe(401);
     expect(await status({ 'x-other': key })).toBe(401);
     expect(await status([['x-api-key', key], ['x-api-key', key]])).toBe(401);
+  });
+});
+
+describe('a header that may carry a key', () => {
+  it.each(['authorization', 'X-Api-Key'])('fails where it repeats: %s', async (name) => {
+    const { key } = await pool({ headers: ['x-api-key'], authorization: [], required: false });
+    for (const values of [['Digest a', 'Digest b'], ['', 'x'], ['x', ''], ['x', key]]) {
+      const lines = values.map((value) => [name, value] as [string, string]);
+      expect(await status(lines), values.join()).toBe(401);
+      expect(await status([...lines, [KEY, key]]), values.join()).toBe(401);
+    }
+    expect(await status([[name, 'Digest a, b'], [KEY, key]])).toBe(200);
+    expect(await status([['accept', 'a'], ['accept', 'b'], [KEY, key]])).toBe(200);
   });
 });
 

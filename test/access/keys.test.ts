@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { freshKey, hashOf, KeyRing, keyRow } from '../../src/access/keys.ts';
+import { freshKey, hashOf, KeyRing, keyRow, maskKeys } from '../../src/access/keys.ts';
 import { isSameSecretHash } from '../../src/access/secret.ts';
 import type { KeyRow } from '../../src/store/store.ts';
 
@@ -34,6 +34,19 @@ describe('freshKey', () => {
     const slack = 6 * Math.sqrt(mean);
     for (const [character, count] of counts) {
       expect(Math.abs(count - mean), character).toBeLessThan(slack);
+    }
+  });
+});
+
+describe('maskKeys', () => {
+  it('leaves of each key its first characters, and all else as it is', () => {
+    const [one, two] = [freshKey(), freshKey()];
+    const start = (key: string) => `${key.slice(0, 12)}***`;
+    expect(maskKeys(`/v1/${one}/x`)).toBe(`/v1/${start(one)}/x`);
+    expect(maskKeys(`/${one}-${two}`)).toBe(`/${start(one)}-${start(two)}`);
+    expect(maskKeys(`/nb_live_${'x'.repeat(32)}`)).toBe('/nb_live_xxxx***');
+    for (const text of ['', '/', '/nb_x', `/nb_live_${'x'.repeat(31)}`, '/NB_LIVE_']) {
+      expect(maskKeys(text)).toBe(text);
     }
   });
 });

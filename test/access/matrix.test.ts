@@ -3,6 +3,7 @@
  * route that needs a caller. All that fails looks the same to the caller.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { HeaderLines } from '../../src/http1/header_lines.ts';
 import { T0 } from '../support/pools.ts';
 import { peerOf } from '../support/server.ts';
 import { SECRET, World } from './support.ts';
@@ -170,8 +171,11 @@ describe('all policies together', () => {
     const world = await worldWith(access);
     const proofs = await proofsOf(world);
     for (const name of Object.keys(proofs)) {
-      const headers = new Headers(proofs);
-      headers.append(name, proofs[name] ?? '');
+      const joined = new Headers(proofs);
+      joined.append(name, proofs[name] ?? '');
+      expect(await world.status({ headers: joined }), name).toBe(401);
+      const again = { ...proofs, ...world.signed() };
+      const headers = [...Object.entries(again), [name, again[name] ?? '']] as [string, string][];
       expect(await world.status({ headers }), name).toBe(401);
     }
     const key = await world.makeKey();
@@ -194,7 +198,7 @@ describe('all policies together', () => {
       target: '/pools/p/lock/acquire',
       host: 'localhost',
       isOwnHost: true,
-      headers,
+      headers: new HeaderLines([...headers]),
       address: world.server.access.addresses.read(peerOf('127.0.0.1'), headers),
       body: () => ({ kind: 'bytes', bytes: new Uint8Array(0) }),
     });
@@ -216,7 +220,7 @@ describe('all policies together', () => {
         target: `/pools/${pool}/lock/acquire`,
         host: 'localhost',
         isOwnHost: true,
-        headers: new Headers(headers),
+        headers: new HeaderLines(Object.entries(headers)),
         address: { kind: 'known', text: '127.0.0.1' },
         body: () => ({ kind: 'bytes', bytes: new Uint8Array(0) }),
       });

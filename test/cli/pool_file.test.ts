@@ -80,8 +80,8 @@ describe('readPoolFile', () => {
   it.each([
     ['no JSON', '{"pools": [', 'pools.json'],
     ['nothing', '', 'pools.json'],
-    ['a list', [], 'pools.json: Invalid input: expected object'],
-    ['null', null, 'pools.json: Invalid input: expected object'],
+    ['a list', [], 'pools.json: must be a JSON object; a list came'],
+    ['null', null, 'pools.json: must be a JSON object; null came'],
     ['no pools', {}, 'pools'],
     ['pools that are no list', { pools: {} }, 'pools'],
     ['an unknown field beside the pools', { pools: [], pool: [] }, 'json: pool: is no known'],

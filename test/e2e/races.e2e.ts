@@ -3,6 +3,7 @@
  * connections. After each the capacity is exact.
  */
 import http from 'node:http';
+import net from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sleep } from './process.ts';
 import { type Answer, PoolCalls, type Server, startServer, until } from './server.ts';
@@ -76,6 +77,33 @@ describe('a waiter that hangs up', () => {
     const { json } = await server.admin('GET', `/pools/${pool.name}/slots`);
     await server.admin('DELETE', `/pools/${pool.name}/slots/${json.slots[0].ref}`);
     expect((await patient).status).toBe(200);
+  });
+});
+
+/** Asks, and hangs up once all of it is sent. */
+function askAndLeave({ server, name, key }: PoolCalls, body: string): Promise<void> {
+  const { hostname, port } = new URL(server.origin);
+  const head = `POST /pools/${name}/lock/acquire HTTP/1.1\r\nhost: ${hostname}\r\n` +
+    `x-nthpool-key: ${key}\r\ncontent-length: ${body.length}\r\n\r\n`;
+  const socket = net.connect(Number(port), hostname);
+  return new Promise((gone) => {
+    socket.on('close', () => gone());
+    socket.write(head + body, () => socket.destroy());
+  });
+}
+
+/** Of 20 hang-ups right after an acquire: the runtime may notice one after its answer. */
+const UNNOTICED_MAX = 4;
+
+describe('an acquire whose caller hangs up right away', () => {
+  it.each(['{}', '{"waitMs":5000}'])('with %s keeps no slot for its term', async (body) => {
+    const pool = await fresh(20);
+    for (let i = 0; i < 20; i++) await askAndLeave(pool, body);
+    const few = async () => (await pool.status()).inUse <= UNNOTICED_MAX;
+    await until('nearly all slots are free', few, 2000);
+    const { json } = await server.admin('GET', `/pools/${pool.name}/log`);
+    const outcomes = json.entries.map(({ outcome }: { outcome: string }) => outcome);
+    expect(outcomes).toEqual(Array(20).fill('granted'));
   });
 });
 

@@ -25,6 +25,7 @@ describe('acquire', () => {
     const { status, json } = await caller.acquire(body);
     expect(status).toBe(400);
     expect(json['error']).toBe('invalid_request');
+    expect(json['issues']).toContainEqual({ path: expect.any(String), reason: expect.any(String) });
     expect(caller.inUse).toBe(0);
   });
 

@@ -190,6 +190,24 @@ describe('acquire', () => {
     expect(caller.queued).toBe(0);
   });
 
+  it.each([{}, { waitMs: 4000 }])(
+    'asking %j gives a slot back that nobody hears of',
+    async (ask) => {
+      const store = new TestStore();
+      door = await Door.open({ store });
+      caller = await door.pool('a', fixed(1));
+      store.hold();
+      const hangUp = new AbortController();
+      const body = JSON.stringify(ask);
+      const asked = caller.send('acquire', { body, signal: hangUp.signal });
+      await pass(door, 1);
+      hangUp.abort();
+      store.letGo();
+      expect((await door.settled(asked)).status).not.toBe(200);
+      expect(caller.inUse).toBe(0);
+    },
+  );
+
   it('whose answer was read keeps its slot when the connection ends', async () => {
     const hangUp = new AbortController();
     const { json } = await caller.acquire(undefined, { signal: hangUp.signal });

@@ -221,6 +221,17 @@ describe('the host', () => {
   });
 });
 
+describe('the access log', () => {
+  it('keeps a path without its query, and without a key of ours', async () => {
+    const call = { host: 'p1.localhost', headers: { 'x-nthpool-key': first.key } };
+    await door.call('GET', `/v1/${first.key}/x?key=${first.key}`, call);
+    const { text, json } = await door.admin('GET', '/pools/p1/log');
+    const [entry] = json['entries'] as { path: string }[];
+    expect(entry?.path).toBe(`/v1/${first.key.slice(0, 12)}***/x`);
+    expect(text).not.toContain(first.key.slice(0, 13));
+  });
+});
+
 describe('a host that is none', () => {
   it.each(['x/y', 'localhost/pools/p1/lock/acquire?', 'a@p1.localhost', 'x?y', 'x#y', 'x\\y'])(
     '%s is refused with 400, before anything is read',

@@ -39,7 +39,7 @@ describe('release', () => {
 
   it.each([
     ['status', [99, 600, 200.5, '200', true]],
-    ['throttled', [-1, 1.5, '1', {}]],
+    ['throttled', [-1, 1.5, '1', {}, true, false]],
     ['retryAfterMs', [-1, '5', {}]],
     ['rate', [7, 'x', [], { limit: -1 }, { remaining: '5' }]],
     ['headers', [7, ['a'], { a: 7 }, { a: [7] }, { a: 'x'.repeat(8193) }, many(65)]],
@@ -58,7 +58,7 @@ describe('release', () => {
   it.each([
     { status: 100 },
     { status: 599 },
-    { throttled: true, status: 429 },
+    { throttled: 1, status: 429 },
     { throttled: 3, retryAfterMs: 0.5 },
     { rate: { limit: 0, remaining: 0, resetMs: 1.5, unknown: 1 } },
     { rate: null, headers: null, tokens: null, status: null },

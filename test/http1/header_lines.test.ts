@@ -17,6 +17,8 @@ describe('header lines', () => {
     expect(lines.get('x-a')).toBe('1, , 3, 4');
     expect(lines.get('cookie')).toBe('a=1; b=2');
     expect(new HeaderLines([['A', '']]).get('a')).toBe('');
+    const repeated = ['x-a', 'cookie', 'host', 'x'].filter((name) => lines.isRepeated(name));
+    expect(repeated).toEqual(['x-a', 'cookie']);
   });
 
   it('are not found by what is no name of theirs', () => {

@@ -44,6 +44,33 @@ describe('a repeat between the grant and its answer', () => {
     expect(await later).toMatchObject({ kind: 'granted' });
   });
 
+  it('keeps the slot of a first one that was gone before it, though neither waits', async () => {
+    const { rig, again } = await makeRig(2);
+    rig.store.hold();
+    const caller = new AbortController();
+    const first = again({ signal: caller.signal });
+    await rig.clock.settle();
+    caller.abort();
+    const second = again({});
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(slotOf(await second)).toBe(slotOf(await first));
+    expect(rig.pool.inUse).toBe(2);
+  });
+
+  it('keeps none where nobody waits and all hang up', async () => {
+    const { rig, again } = await makeRig(2);
+    rig.store.hold();
+    const callers = [new AbortController(), new AbortController()];
+    const asked = callers.map(({ signal }) => again({ signal }));
+    await rig.clock.settle();
+    for (const caller of callers) caller.abort();
+    rig.store.letGo();
+    await rig.clock.settle();
+    expect(await Promise.all(asked)).toMatchObject([{ kind: 'refused' }, { kind: 'refused' }]);
+    expect(rig.pool.inUse).toBe(1);
+  });
+
   it('takes no second slot once another hung up while the first is written down', async () => {
     const { rig, again } = await makeRig(3);
     rig.store.hold();

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it, vi } from 'vitest';
 import { settings, T0 } from '../support/pools.ts';
+import { presenceOf } from '../support/presence.ts';
 import { answer, leaseOf, Rig } from '../support/rig.ts';
 
 const one = settings({ limit: 1 });
@@ -97,8 +98,8 @@ describe('a caller that is gone', () => {
   it('before it could wait takes no place', async () => {
     const rig = new Rig({ pool: one });
     await rig.hold();
-    const signal = AbortSignal.abort();
-    const told = rig.acquire({ waitMs: 500, signal: () => signal });
+    const presence = presenceOf(AbortSignal.abort());
+    const told = rig.acquire({ waitMs: 500, presence });
     await rig.clock.settle();
     expect(answer(told)).toBe('queue_timeout');
     expect(rig.pool.queue.length).toBe(0);
@@ -123,7 +124,7 @@ describe('a caller that is gone', () => {
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, 'addEventListener');
     const removed = vi.spyOn(signal, 'removeEventListener');
-    rig.acquire({ waitMs: 500, signal: () => signal });
+    rig.acquire({ waitMs: 500, presence: presenceOf(signal) });
     rig.release(held);
     await rig.clock.settle();
     expect(added.mock.calls.length).toBe(1);
@@ -141,6 +142,37 @@ describe('a caller that is gone', () => {
     await rig.clock.pass(0);
     expect(answer(waiter)).toBe('queue_timeout');
     expect(rig.pool.inUse).toBe(0);
+  });
+
+  it.each([0, 500])(
+    'while its grant is written keeps no slot, asking to wait %i ms',
+    async (waitMs) => {
+      const rig = new Rig({ pool: one });
+      rig.store.hold();
+      const [gone, next] = [rig.acquire({ waitMs }), rig.acquire({ waitMs: 500 })];
+      await rig.clock.settle();
+      gone.caller.abort();
+      rig.store.letGo();
+      await rig.clock.pass(0);
+      expect([gone, next].map(answer)).toEqual(['queue_timeout', 'granted']);
+      expect(rig.pool.inUse).toBe(1);
+      expect(rig.store.entries).toMatchObject([{ outcome: 'granted', status: 200 }, {}]);
+      const { granted, refusals } = rig.scheduler.log.tally.of('a');
+      expect([granted, [...refusals]]).toEqual([1, [['client_gone', 1]]]);
+    },
+  );
+
+  it('that does not wait is looked for without its signal', async () => {
+    const rig = new Rig({ pool: one });
+    const presence = {
+      isGone: false,
+      get signal(): AbortSignal {
+        throw new Error('touched');
+      },
+    };
+    const told = rig.acquire({ waitMs: 500, presence });
+    await rig.clock.settle();
+    expect(answer(told)).toBe('granted');
   });
 
   it('after its answer changes nothing', async () => {

@@ -7,6 +7,7 @@ import { InvariantError } from '../../src/core/assert.ts';
 import type { Door } from '../../src/core/lease.ts';
 import type { Verdict } from '../../src/scheduler/verdict.ts';
 import { PoolSpec } from '../../src/wire.ts';
+import { presenceOf } from '../support/presence.ts';
 import type { Call } from './calls.ts';
 import { checkBelief } from './checks.ts';
 import { Disk } from './disk.ts';
@@ -151,7 +152,7 @@ export class World {
       signer: null,
       holder: call.label,
       address: null,
-      signal: () => call.caller.signal,
+      presence: presenceOf(call.caller.signal),
     } as const;
     const { calls } = this.oracle;
     life.repeats.acquire(pool, wanted, repeatKey).then((verdict) => {

@@ -5,6 +5,7 @@
 import type { Answer, Pieces } from '../../src/http1/answer.ts';
 import { chunkOf, LAST_CHUNK } from '../../src/http1/chunks.ts';
 import { Connection } from '../../src/http1/connection.ts';
+import type { HeaderLine } from '../../src/http1/head.ts';
 import { HeaderLines } from '../../src/http1/header_lines.ts';
 import { Incoming, saysOf } from '../../src/http1/incoming.ts';
 import { IncomingBody } from '../../src/http1/incoming_body.ts';
@@ -16,6 +17,7 @@ export interface Ask {
   readonly method: string;
   readonly host: string;
   readonly target: string;
+  /** A list comes as so many lines, where names repeat too. */
   readonly headers?: HeadersInit;
   /** A stream comes in chunks where no header declares its length, all else with its length. */
   readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
@@ -34,7 +36,7 @@ export function incoming(ask: Ask): Incoming {
   const length = isChunked ? null : Number(headers.get('content-length') ?? 0);
   const isEmpty = bytes === undefined || length === 0;
   const connection = new Connection(lineOf(bytes, isChunked));
-  const lines = new HeaderLines([...headers]);
+  const lines = new HeaderLines(linesOf(headers, ask.headers));
   const opened = { method, target, authority: host, minor: 1, headers: lines };
   const request = new Incoming(opened, {
     headBytes: [...headers].flat().join('').length + target.length,
@@ -44,6 +46,17 @@ export function incoming(ask: Ask): Incoming {
   if (signal?.aborted === true) request.leave();
   signal?.addEventListener('abort', () => request.leave());
   return request;
+}
+
+/** What stands in several lines of a list is joined in `Headers`, and taken apart again here. */
+function linesOf(headers: Headers, given: HeadersInit | undefined): HeaderLine[] {
+  if (!Array.isArray(given)) return [...headers];
+  const names = new Set(given.map(([name = '']) => name.toLowerCase()));
+  const others = [...headers].filter(([name]) => !names.has(name));
+  return [
+    ...others,
+    ...given.flatMap(([name = '', value = '']) => [...new Headers([[name, value]])]),
+  ];
 }
 
 /** Asks, and tells the answer as a client would see it. */

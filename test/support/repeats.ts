@@ -2,6 +2,7 @@
  * What is asked under an Idempotency-Key, and which slot it brought.
  */
 import type { Verdict } from '../../src/scheduler/verdict.ts';
+import { presenceOf } from './presence.ts';
 
 export function ask(more: { waitMs?: number; keyId?: string; signal?: AbortSignal } = {}) {
   const { waitMs = 0, keyId = 'k', signal } = more;
@@ -14,7 +15,7 @@ export function ask(more: { waitMs?: number; keyId?: string; signal?: AbortSigna
     waitMs,
     keyId,
     signer: null,
-    signal: () => signal,
+    presence: presenceOf(signal),
   } as const;
 }
 

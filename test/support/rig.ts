@@ -10,6 +10,7 @@ import type { Verdict } from '../../src/scheduler/verdict.ts';
 import type { Request } from '../../src/scheduler/waiters.ts';
 import { ManualClock } from './manual_clock.ts';
 import { settings } from './pools.ts';
+import { presenceOf } from './presence.ts';
 import { TestStore } from './test_store.ts';
 
 /** An acquire under way: what it was told, once it was. */
@@ -77,7 +78,7 @@ export class Rig {
       signer: null,
       holder: null,
       address: '127.0.0.1',
-      signal: () => caller.signal,
+      presence: presenceOf(caller.signal),
       ...more,
     };
     void this.scheduler.acquire(this.pool, request).then((verdict) => told.verdict = verdict);

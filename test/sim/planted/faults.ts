@@ -35,17 +35,17 @@ export const FAULTS: readonly Fault[] = [
     name: 'a repeat does not count as there',
     edits: [{
       file: 'src/scheduler/repeats.ts',
-      find: '    this.#here++;\n    return this.#listen(signal);',
-      replace: '    void signal;\n    return () => {};',
+      find: '    this.#here++;\n    return this.#listen(presence);',
+      replace: '    void presence;\n    return () => {};',
     }],
   },
   {
     name: 'a grant is told before it is known whether it stays',
     edits: [{
       file: TELLER,
-      find: 'const isGone = grant.hasWaited && await this.#hasHungUp(attempt.signal());',
+      find: 'const { isGone } = presence;',
       replace: 'const isGone = false;\n' +
-        'void this.#hasHungUp(attempt.signal()).then((is) => is && this.#giveBack(lease));',
+        'void pause(this.#clock, 0).then(() => presence.isGone && this.#giveBack(lease));',
     }],
   },
   {
