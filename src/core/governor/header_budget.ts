@@ -4,6 +4,7 @@
  * a refusal while plenty was left puts them out of use for ten minutes. It paces and stops; it
  * never raises anything.
  */
+import { CEILINGS } from '../../ceilings.ts';
 import { Pacer } from './pacer.ts';
 
 const BURST = 2;
@@ -116,7 +117,7 @@ export class HeaderBudget {
     const leftMs = this.#resetAtMs - nowMs;
     if (leftMs > PACED_RESET_MS_MAX) this.#pacer.retime(nowMs, 0);
     else if (leftMs > 0) this.#pacer.retime(nowMs, leftMs / Math.max(1, this.#remaining));
-    else this.#pacer.retime(nowMs, this.#windowMs / (this.#limit ?? 1));
+    else this.#pacer.retime(nowMs, Math.min(CEILINGS.resetMs, this.#windowMs / (this.#limit ?? 1)));
   }
 }
 
