@@ -10,9 +10,9 @@ import { hasSecrets } from '../access/vault.ts';
 import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
-import { savedOf } from './governor_keeper.ts';
 import type { KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
 import { PoolSpec } from '../wire.ts';
+import { savedOf } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** One pool with all that is known of it. */
@@ -73,7 +73,7 @@ export class Directory {
       const pool = this.#scheduler.turn((nowMs, bouncer) =>
         bouncer.create(nowMs, row.name, {
           settings: spec,
-          ...(saved === undefined ? {} : { saved }),
+          ...(saved && { saved }),
         })
       );
       const { createdAt, isManaged } = row;

@@ -94,9 +94,32 @@ export interface Saved {
   readonly pausedUntilMs: number | null;
   /** LLM tokens of the last minute as settled by then: instants and amounts, oldest first. */
   readonly tokens?: readonly TokensTaken[];
+  /** Windows of the upstream's headers that had not reset by then. */
+  readonly windows?: readonly SavedWindow[];
+  /** Until when the headers are not believed, where they are not. */
+  readonly distrustedUntilMs?: number;
+  /** Refusals of the last hour: instants and counts, oldest first. */
+  readonly refusals?: readonly RefusalsCounted[];
 }
 
 export type TokensTaken = readonly [atMs: number, amount: number];
+export type RefusalsCounted = readonly [atMs: number, count: number];
+
+/** A window as the upstream's headers told it, and what was started since. */
+export interface SavedWindow {
+  readonly unit: BudgetUnit;
+  /** Which of several told side by side; null: the binding one, which paces. */
+  readonly key: string | null;
+  /** Units, > 0. */
+  readonly limit: number;
+  /** Units, >= 0. */
+  readonly remaining: number;
+  readonly resetAtMs: number;
+  /** Its length, 0 where it is not known. */
+  readonly windowMs: number;
+}
+
+export type BudgetUnit = 'starts' | 'tokens';
 
 export interface Governor {
   /** Slots that may be held now: the effective limit. */

@@ -4,12 +4,11 @@
  * alone. What is left only goes down within a window; a window that is over says nothing.
  */
 import type { RateWindow } from '../outcome.ts';
+import type { BudgetUnit, SavedWindow } from './governor.ts';
 import { resetJitterMs, SAME_WINDOW_MS } from './header_budget.ts';
 
 /** More than any upstream reports of what has a gate; the rest is not kept. */
 const WINDOWS_MAX = 8;
-
-export type BudgetUnit = 'starts' | 'tokens';
 
 interface Held {
   readonly key: string;
@@ -44,6 +43,21 @@ export class HeaderWindows {
     return latestMs;
   }
 
+  /** The windows as they stand, those that run. */
+  save(nowMs: number): SavedWindow[] {
+    return this.#held
+      .filter(({ resetAtMs }) => nowMs < resetAtMs)
+      .map(({ unit, key, limit, remaining, resetAtMs }) => (
+        { unit, key, limit, remaining: Math.max(0, remaining), resetAtMs, windowMs: 0 }
+      ));
+  }
+
+  /** Goes on with a window that an earlier process saved. */
+  seed(key: string, { unit, limit, remaining, resetAtMs }: SavedWindow, random: () => number) {
+    const untilMs = resetAtMs + resetJitterMs(random);
+    this.#hold({ key, unit, limit, remaining, resetAtMs, untilMs });
+  }
+
   /** Units left in the fullest window; null where none is known. */
   remaining(nowMs: number, unit: BudgetUnit): number | null {
     const left = this.#held
@@ -63,9 +77,7 @@ export class HeaderWindows {
     const untilMs = resetAtMs + resetJitterMs(random);
     if (known === undefined) {
       const unit = told === 'tokens' ? 'tokens' : 'starts';
-      const held = { key, unit, limit, remaining, resetAtMs, untilMs } as const;
-      if (this.#held.length < WINDOWS_MAX) this.#held.push(held);
-      return;
+      return this.#hold({ key, unit, limit, remaining, resetAtMs, untilMs });
     }
     const isLate = resetAtMs < known.resetAtMs - SAME_WINDOW_MS && resetMs < SAME_WINDOW_MS;
     if (isLate) return;
@@ -74,5 +86,9 @@ export class HeaderWindows {
       return;
     }
     Object.assign(known, { limit, remaining, resetAtMs, untilMs });
+  }
+
+  #hold(held: Held): void {
+    if (this.#held.length < WINDOWS_MAX) this.#held.push(held);
   }
 }

@@ -50,6 +50,7 @@ export class PoolGovernor implements Governor {
     this.#operator.configure(nowMs, settings.rate);
     if (saved !== undefined) {
       this.#learning.seed(nowMs, saved);
+      this.#refusals.seed(nowMs, saved.refusals ?? []);
       if (saved.tokens !== undefined) this.#savedTokens = saved;
     }
     this.#changes.begin(this.#inForce());
@@ -194,7 +195,12 @@ export class PoolGovernor implements Governor {
 
   save(nowMs: number): Saved {
     const tokens = this.#operator.tokensTaken(nowMs);
-    return { ...this.#learning.save(nowMs), ...(tokens && tokens.length > 0 && { tokens }) };
+    const refusals = this.#refusals.save(nowMs);
+    return {
+      ...this.#learning.save(nowMs),
+      ...(tokens && tokens.length > 0 && { tokens }),
+      ...(refusals && { refusals }),
+    };
   }
 
   #inForce() {
