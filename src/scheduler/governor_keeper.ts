@@ -43,7 +43,7 @@ export class GovernorKeeper {
   }
 
   async #write(): Promise<void> {
-    const { clock, pools } = this.#scheduler;
+    const { clock, pools, isDraining } = this.#scheduler;
     const nowMs = clock.nowMs();
     const rows: GovernorRow[] = [];
     const seen = new Map<string, string>();
@@ -54,7 +54,7 @@ export class GovernorKeeper {
           this.#unsaved.push(changeRow(name, change, clock.shiftMs));
         }
       }
-      const saved = shifted(governor.save(nowMs), clock.shiftMs);
+      const saved = shifted(governor.save(nowMs, isDraining), clock.shiftMs);
       const learned = JSON.stringify({ ...saved, atMs: 0 });
       seen.set(name, learned);
       if (this.#stored.get(name) !== learned) {

@@ -14,13 +14,14 @@ const ENTRIES_MAX = 1000;
 /** With epoch instants. */
 export function shifted(saved: Saved, shiftMs: number): Saved {
   if (shiftMs === 0) return saved;
-  const { pausedUntilMs, tokens, windows, distrustedUntilMs, refusals } = saved;
+  const { pausedUntilMs, tokens, starts, windows, distrustedUntilMs, refusals } = saved;
   const pair = ([atMs, amount]: Pair): Pair => [atMs + shiftMs, amount];
   return {
     ...saved,
     atMs: saved.atMs + shiftMs,
     pausedUntilMs: pausedUntilMs === null ? null : pausedUntilMs + shiftMs,
     ...(tokens && { tokens: tokens.map(pair) }),
+    ...(starts && { starts: starts.map(pair) }),
     ...(windows && {
       windows: windows.map((window) => ({ ...window, resetAtMs: window.resetAtMs + shiftMs })),
     }),
@@ -33,9 +34,9 @@ export function shifted(saved: Saved, shiftMs: number): Saved {
 export function savedOf(text: string): Saved | null {
   const told = fieldsOf(text);
   const { atMs, level, perSecond, cycleMs, pausedUntilMs, distrustedUntilMs } = told;
-  const tokens = listOf(told['tokens'], isPair);
+  const tokens = pairsOf(told['tokens']);
   const windows = listOf(told['windows'], isWindow);
-  const refusals = listOf(told['refusals'], isPair);
+  const refusals = pairsOf(told['refusals']);
   if (!isInstant(atMs) || !isAmount(level) || level < 1) return null;
   return {
     atMs,
@@ -44,6 +45,8 @@ export function savedOf(text: string): Saved | null {
     cycleMs: isAmount(cycleMs) && cycleMs <= CEILINGS.resetMs ? cycleMs : 0,
     pausedUntilMs: isInstant(pausedUntilMs) ? pausedUntilMs : null,
     ...(tokens.length > 0 && { tokens }),
+    // That none came is worth knowing, too.
+    ...(Array.isArray(told['starts']) && { starts: pairsOf(told['starts']) }),
     ...(windows.length > 0 && { windows }),
     ...(isInstant(distrustedUntilMs) && { distrustedUntilMs }),
     ...(refusals.length > 0 && { refusals }),
@@ -64,6 +67,11 @@ function fieldsOf(text: string): Fields {
 
 function listOf<T>(value: unknown, isOne: (entry: unknown) => entry is T): T[] {
   return Array.isArray(value) ? value.slice(0, ENTRIES_MAX).filter(isOne) : [];
+}
+
+/** Oldest first: what counts them wants no other order. */
+function pairsOf(value: unknown): Pair[] {
+  return listOf(value, isPair).sort(([a], [b]) => a - b);
 }
 
 function isPair(value: unknown): value is Pair {

@@ -16,6 +16,7 @@ const WINDOW = {
 const FULL: Saved = {
   ...OLD,
   tokens: [[T0 - 5, 100]],
+  starts: [[T0 - 30_000, 2], [T0 - 5, 1]],
   windows: [WINDOW, { ...WINDOW, unit: 'tokens', key: 'tokens day 86400000 ' }],
   distrustedUntilMs: T0 + 600_000,
   refusals: [[T0 - 300_000, 3]],
@@ -36,6 +37,13 @@ describe('savedOf', () => {
     'makes nothing of %j',
     (text) => expect(savedOf(text)).toBeNull(),
   );
+
+  it('keeps that nothing was started apart from that nothing is known of it', () => {
+    expect(savedOf(JSON.stringify({ ...OLD, starts: [] }))).toEqual({ ...OLD, starts: [] });
+    expect(savedOf(JSON.stringify({ ...OLD, starts: 5 }))).toEqual(OLD);
+    expect(savedOf(JSON.stringify({ ...OLD, starts: [[T0, 1], [T0 - 9, 2]] }))?.starts)
+      .toEqual([[T0 - 9, 2], [T0, 1]]);
+  });
 
   it('leaves out each part that makes no sense, and keeps the rest', () => {
     const broken = [
