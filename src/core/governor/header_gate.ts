@@ -3,7 +3,7 @@
  * tokens, and every window told beside them. Each part is made when such headers come, for most
  * upstreams have none.
  */
-import type { RateReading } from '../outcome.ts';
+import type { RateReading, RateWindow } from '../outcome.ts';
 import { CEILINGS } from '../../ceilings.ts';
 import type { BudgetUnit, Saved, SavedWindow, Start } from './governor.ts';
 import { DISTRUST_MS, HeaderBudget, type WindowState } from './header_budget.ts';
@@ -22,9 +22,10 @@ export class HeaderGate {
       this.requests ??= new HeaderBudget('starts');
       this.requests.read(nowMs, reading, random);
     }
-    if (reading.windows !== undefined) {
+    const windows = reading.windows ?? withoutReset(reading);
+    if (windows !== undefined) {
       this.#windows ??= new HeaderWindows();
-      this.#windows.read(nowMs, reading.windows, random);
+      this.#windows.read(nowMs, windows, random);
     }
     if (reading.tokenRemaining === undefined) return;
     this.tokens ??= new HeaderBudget('tokens');
@@ -124,6 +125,13 @@ export class HeaderGate {
   #areTrusted(nowMs: number): boolean {
     return this.requests?.isTrusted(nowMs) ?? true;
   }
+}
+
+/** The one window of a reading that the budget cannot take: used up, and no reset is told. */
+function withoutReset(reading: RateReading): readonly RateWindow[] | undefined {
+  const { limit, remaining, resetMs, windowMs } = reading;
+  if (remaining !== 0 || resetMs !== undefined || windowMs === undefined) return undefined;
+  return [{ remaining, windowMs, ...(limit !== undefined && { limit }) }];
 }
 
 /** The binding window of a unit, where one runs. */

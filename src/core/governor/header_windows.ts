@@ -67,13 +67,17 @@ export class HeaderWindows {
   }
 
   #note(nowMs: number, window: RateWindow, random: () => number): void {
-    const { name = '', unit: told = 'requests', windowMs = '', remaining, resetMs } = window;
+    const { name = '', unit: told = 'requests', windowMs = '', remaining } = window;
     if (told !== 'requests' && told !== 'tokens') return;
+    const resetMs = resetMsOf(window);
     if (remaining === undefined || resetMs === undefined) return;
     const key = `${told} ${name} ${windowMs} ${window.limit ?? ''}`;
     const resetAtMs = nowMs + resetMs;
     const limit = window.limit ?? Math.max(remaining, 1);
     const known = this.#held.find((held) => held.key === key);
+    // Without a reset it is the first report of a used up window that tells the latest one.
+    const isTold = known !== undefined && known.remaining <= 0 && nowMs < known.resetAtMs;
+    if (window.resetMs === undefined && isTold) return;
     const untilMs = resetAtMs + resetJitterMs(random);
     if (known === undefined) {
       const unit = told === 'tokens' ? 'tokens' : 'starts';
@@ -91,4 +95,12 @@ export class HeaderWindows {
   #hold(held: Held): void {
     if (this.#held.length < WINDOWS_MAX) this.#held.push(held);
   }
+}
+
+/**
+ * Ms until a window resets. Where none is told of a used up one, it is over once its length has
+ * passed; of one with some left nothing is known.
+ */
+function resetMsOf({ remaining, resetMs, windowMs }: RateWindow): number | undefined {
+  return resetMs ?? (remaining === 0 ? windowMs : undefined);
 }
