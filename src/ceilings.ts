@@ -24,4 +24,6 @@ export const CEILINGS = {
   /** Upstream response headers in one release report, and bytes of each. */
   reportHeaders: 64,
   reportHeaderBytes: 8 * 1024,
+  /** What an upstream may be said to reset in, and a window's length; more is a lie, or no ms. */
+  resetMs: 400 * 86_400_000,
 } as const;

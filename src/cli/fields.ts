@@ -31,11 +31,13 @@ export function textOf(row: Row, path: string): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** Epoch ms as an instant, in UTC and to the second. */
+/** Epoch ms as an instant, in UTC and to the second; as it came where no calendar has it. */
 export function instantOf(row: Row, path: string): string {
   const atMs = numberOf(row, path);
   if (atMs === null) return '-';
-  return new Date(atMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  const date = new Date(atMs);
+  if (Number.isNaN(date.getTime())) return String(atMs);
+  return date.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 export function spanOf(row: Row, path: string): string {

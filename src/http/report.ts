@@ -4,7 +4,9 @@
  * never mixed with resets of the other.
  */
 import type { Outcome, OutcomeKind, RateReading } from '../core/outcome.ts';
+import { countOf } from '../upstream/counts.ts';
 import type { Hints } from '../upstream/dialect.ts';
+import { boundedWait } from '../upstream/reset.ts';
 import { judge } from '../upstream/verdict.ts';
 import type { ReleaseBody } from '../wire.ts';
 
@@ -35,16 +37,32 @@ function kindOf({ throttled = 0 }: ReleaseBody, judged: OutcomeKind): OutcomeKin
   return judged === 'unknown' ? 'ok' : judged;
 }
 
-/** Counts and durations as the normal form has them: whole, and a limit of 0 says nothing. */
-function readingOf(rate: NonNullable<ReleaseBody['rate']>): RateReading {
-  const whole = Object.entries(rate)
-    .filter(([name, value]) => value !== undefined && !(isLimit(name) && value <= 0))
-    .map(([name, value]) => [name, isLimit(name) ? value : Math.ceil(value as number)]);
-  return Object.fromEntries(whole) as RateReading;
-}
+type Rate = NonNullable<ReleaseBody['rate']>;
+type Reader = (value: number) => number | undefined;
 
-function isLimit(name: string): boolean {
-  return name === 'limit' || name === 'tokenLimit';
+const limitOf: Reader = (value) => value > 0 ? countOf(value) : undefined;
+const leftOf: Reader = (value) => countOf(Math.ceil(value));
+const lengthOf: Reader = (value) => value > 0 ? boundedWait(value) : undefined;
+
+/** What headers could have said too: the same counts and times are beyond belief. */
+const READERS: Readonly<Record<keyof Rate, Reader>> = {
+  limit: limitOf,
+  remaining: leftOf,
+  resetMs: boundedWait,
+  windowMs: lengthOf,
+  tokenLimit: limitOf,
+  tokenRemaining: leftOf,
+  tokenResetMs: boundedWait,
+  retryAfterMs: boundedWait,
+};
+
+/** The normal form of what makes sense; the rest is dropped, each field for itself. */
+function readingOf(rate: Rate): RateReading {
+  const told = (Object.keys(READERS) as (keyof Rate)[]).map((name) => {
+    const value = rate[name];
+    return [name, value === undefined ? undefined : READERS[name](value)] as const;
+  });
+  return Object.fromEntries(told.filter(([, value]) => value !== undefined));
 }
 
 /** Several hints merge by the largest, never by their sum. */

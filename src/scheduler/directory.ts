@@ -11,9 +11,9 @@ import { hasSecrets } from '../access/vault.ts';
 import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
-import { savedOf } from './governor_keeper.ts';
 import type { KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
 import { PoolSpec } from '../wire.ts';
+import { savedOf } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** One pool with all that is known of it. */
@@ -85,7 +85,7 @@ export class Directory {
         bouncer.create(nowMs, row.name, {
           settings: spec,
           pause: row.pause === null ? null : pauseOf(row.pause),
-          ...(saved === undefined ? {} : { saved }),
+          ...(saved && { saved }),
         })
       );
       const { createdAt, isManaged } = row;

@@ -3,8 +3,9 @@
  * change that they made, and gives it back to the next process. What is lost in a crash is the
  * learning of the last seconds, never a rule.
  */
-import type { Change, Saved } from '../core/governor/governor.ts';
+import type { Change } from '../core/governor/governor.ts';
 import type { ChangeRow, GovernorRow, Store } from '../store/store.ts';
+import { shifted } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /** Changes that wait for the store; beyond these they stay with the governors, which bound them. */
@@ -42,7 +43,7 @@ export class GovernorKeeper {
   }
 
   async #write(): Promise<void> {
-    const { clock, pools } = this.#scheduler;
+    const { clock, pools, isDraining } = this.#scheduler;
     const nowMs = clock.nowMs();
     const rows: GovernorRow[] = [];
     const seen = new Map<string, string>();
@@ -53,7 +54,7 @@ export class GovernorKeeper {
           this.#unsaved.push(changeRow(name, change, clock.shiftMs));
         }
       }
-      const saved = shifted(governor.save(nowMs), clock.shiftMs);
+      const saved = shifted(governor.save(nowMs, isDraining), clock.shiftMs);
       const learned = JSON.stringify({ ...saved, atMs: 0 });
       seen.set(name, learned);
       if (this.#stored.get(name) !== learned) {
@@ -65,22 +66,6 @@ export class GovernorKeeper {
     this.#unsaved = [];
     this.#stored = seen;
   }
-}
-
-/** What an earlier process saved. Its epoch instants are the core's at a start. */
-export function savedOf(text: string): Saved {
-  return JSON.parse(text) as Saved;
-}
-
-/** With epoch instants, so that they mean the same to the next process. */
-function shifted(saved: Saved, shiftMs: number): Saved {
-  const { pausedUntilMs, tokens } = saved;
-  return {
-    ...saved,
-    atMs: saved.atMs + shiftMs,
-    pausedUntilMs: pausedUntilMs === null ? null : pausedUntilMs + shiftMs,
-    ...(tokens && { tokens: tokens.map(([atMs, amount]) => [atMs + shiftMs, amount] as const) }),
-  };
 }
 
 function changeRow(pool: string, change: Change, shiftMs: number): ChangeRow {

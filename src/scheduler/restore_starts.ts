@@ -1,7 +1,7 @@
 /**
  * After a restart, the starts of the last minute from the durable rows of grants, so that an
  * operator's rates, of starts and of tokens, hold over a crash. Proxied starts leave no row in
- * time: a window counts full.
+ * time: a window counts full, unless an orderly stop saved all starts with what was learned.
  */
 import type { PastStart } from '../core/governor/governor.ts';
 import { WINDOW_MS } from '../core/governor/rolling_window.ts';

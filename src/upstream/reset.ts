@@ -5,6 +5,7 @@
  * in a date. The duration grammar is our own: parse-duration takes any text that holds a digit
  * (a date reads as 2026 ms), so that the grammar below would be needed in front of it anyway.
  */
+import { CEILINGS } from '../ceilings.ts';
 
 /** What a bare number means where its name or a hint says it; `auto` goes by magnitude. */
 export type TimeUnit = 'auto' | 'ms' | 'min';
@@ -13,9 +14,6 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
-
-/** A wait beyond this is a misread unit or a lie; it is dropped. */
-export const RESET_MS_MAX = 400 * DAY_MS;
 
 /** No time that anybody sends is longer; the regular expressions below see nothing that is. */
 const TEXT_LENGTH_MAX = 100;
@@ -54,7 +52,7 @@ function waitOfNumber(number: number, nowMs: number, unit: TimeUnit): number | u
 
 /** Whole ms, rounded up, the past as 0, and nothing at all where it is beyond belief. */
 export function boundedWait(ms: number): number | undefined {
-  if (!(ms <= RESET_MS_MAX)) return undefined;
+  if (!(ms <= CEILINGS.resetMs)) return undefined;
   return ms <= 0 ? 0 : roundUp(ms);
 }
 
@@ -173,5 +171,5 @@ export function readWindowMs(value: string, unit: TimeUnit): number | undefined 
   const number = readDecimal(text);
   const perUnitMs = unit === 'ms' ? 1 : unit === 'min' ? MINUTE_MS : SECOND_MS;
   const ms = number === undefined ? readDuration(text) : number * perUnitMs;
-  return ms !== undefined && ms > 0 && ms < 1e13 ? roundUp(ms) : undefined;
+  return ms !== undefined && ms > 0 && ms <= CEILINGS.resetMs ? roundUp(ms) : undefined;
 }

@@ -5,6 +5,7 @@ import { Refusal } from '../../src/cli/admin_client.ts';
 import { EXIT } from '../../src/cli/command.ts';
 import { poolFinding } from '../../src/cli/doctor.ts';
 import { durationMs, shownMs } from '../../src/cli/duration.ts';
+import { instantOf } from '../../src/cli/fields.ts';
 import { gatesOf, refusing } from '../../src/cli/gates.ts';
 import { Fresh } from '../../src/cli/log_command.ts';
 import { poolsNow } from '../../src/cli/pool_commands.ts';
@@ -116,6 +117,13 @@ describe('poolFinding', () => {
   ])('calls it %s', (state, pool, status) => {
     expect(poolFinding(pool, status)).toMatchObject({ check: 'pool p', state });
   });
+});
+
+describe('instants', () => {
+  it.each([[1_800_000_000_000, '2027-01-15T08:00:00Z'], [1e300, '1e+300'], [null, '-']])(
+    'shows %s, whatever a server says',
+    (at, text) => expect(instantOf({ at }, 'at')).toBe(text),
+  );
 });
 
 describe('Fresh', () => {

@@ -1,6 +1,7 @@
 /**
  * What a caller was told stands, whenever the process is killed.
  */
+import { get } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { endAll, sleep } from './process.ts';
 import { Server, startServer, until } from './server.ts';
@@ -90,6 +91,30 @@ describe('kill -9', () => {
     const refused = await pool.acquire();
     expect(refused.status).toBe(429);
     expect(refused.json.reason).toBe('rate');
+    expect(refused.json.retryAfterMs).toBeGreaterThan(50_000);
+  });
+
+  it('shuts a proxied pool with an rpm for its minute; an orderly stop does not', async () => {
+    const server = await startServer();
+    const upstream = { url: 'http://127.0.0.1:9' };
+    const pool = await server.pool('proxied', fixed(5, { rate: { rpm: 4 }, upstream }));
+    await pool.release((await pool.hold()).slotId);
+    const headers = { host: 'proxied.localhost', 'x-nthpool-key': pool.key };
+    const status = await new Promise((done, fail) => {
+      get(server.origin, { headers }, (answer) => done(answer.resume().statusCode)).on(
+        'error',
+        fail,
+      );
+    });
+    await server.stop();
+    await server.start();
+    const { rpmRemaining } = await pool.status();
+    expect([status, rpmRemaining]).toEqual([502, 2]);
+    await pool.release((await pool.hold()).slotId);
+    await server.stop('SIGKILL');
+    await server.start();
+    const refused = await pool.acquire();
+    expect([refused.status, refused.json.reason]).toEqual([429, 'rate']);
     expect(refused.json.retryAfterMs).toBeGreaterThan(50_000);
   });
 

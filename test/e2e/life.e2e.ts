@@ -187,6 +187,29 @@ describe('a slot', () => {
   });
 });
 
+describe('a window that the upstream told used up', () => {
+  it('is shut still after a restart, until an operator has it forgotten', async () => {
+    const server = await startServer();
+    const pool = await server.pool('spent', { concurrency: { limit: 2 } });
+    const { slotId } = await pool.hold();
+    const headers = {
+      'x-ratelimit-limit': '60',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': '3000',
+    };
+    await pool.release(slotId, { status: 200, headers });
+    await server.stop();
+    await server.start();
+    const refused = await pool.acquire();
+    expect([refused.status, refused.json.reason]).toEqual([429, 'rate']);
+    expect(refused.json.retryAfterMs).toBeGreaterThan(2_900_000);
+    await server.admin('POST', '/pools/spent/governor/forget');
+    await server.stop();
+    await server.start();
+    expect((await pool.acquire()).status).toBe(200);
+  });
+});
+
 describe('a database', () => {
   it('of a newer version ends the start with 4 and one line, byte for byte untouched', async () => {
     const server = await startServer();

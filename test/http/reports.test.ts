@@ -86,6 +86,40 @@ describe('release', () => {
   });
 });
 
+describe('a rate beyond what headers can say', () => {
+  const DAYS_400_MS = 400 * 86_400_000;
+
+  it.each([
+    { remaining: 0, resetMs: 1e300 },
+    { limit: 1, remaining: 0, resetMs: DAYS_400_MS + 1, tokenRemaining: 0, tokenResetMs: 1e300 },
+    { limit: 1e300, remaining: 1e300, resetMs: 1 },
+    { limit: 2, remaining: 1e300, resetMs: 60_000, windowMs: 1e300 },
+  ])('of %j leaves the gate open, and the pool says no absurd rate', async (rate) => {
+    await caller.release(await caller.hold(), { status: 200, rate });
+    const { status, headers } = await caller.acquire({ tokens: 1 });
+    expect(status).toBe(200);
+    expect(headers.get('x-nthpool-rpm-limit')).toBeNull();
+    const { json } = await door.admin('GET', '/pools/a/status');
+    expect(json).toMatchObject({ rpm: null, gate: null });
+  });
+
+  it('is dropped alone: the rest of the report stands', async () => {
+    const rate = { limit: 60, remaining: 0, resetMs: 30_000, windowMs: 1e300, tokenLimit: 1e300 };
+    await caller.release(await caller.hold(), { status: 200, rate });
+    const { status, headers } = await caller.acquire();
+    expect(status).toBe(429);
+    expect(headers.get('retry-after')).toBe('31');
+    expect(headers.get('x-nthpool-rpm-limit')).toBe('120');
+  });
+
+  it('may shut a pool for 400 days, and says so in whole seconds', async () => {
+    const rate = { remaining: 0, resetMs: DAYS_400_MS };
+    await caller.release(await caller.hold(), { status: 200, rate });
+    const { headers } = await caller.acquire();
+    expect(headers.get('retry-after')).toBe(String(DAYS_400_MS / 1000 + 1));
+  });
+});
+
 describe('the administration', () => {
   it.each(Object.entries({ ...wrong, ...empty }))('refuses %s for a pool', async (_, body) => {
     for (const [method, path] of [['POST', '/pools'], ['PATCH', '/pools/a']] as const) {

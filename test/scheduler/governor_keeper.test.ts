@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
-import { settings } from '../support/pools.ts';
+import { settings, T0 } from '../support/pools.ts';
 import { Rig } from '../support/rig.ts';
 
 function keeper() {
@@ -35,6 +35,22 @@ describe('GovernorKeeper.save', () => {
     store.letGo();
     await Promise.all([first, ...others]);
     expect(limits()).toEqual([5, 6]);
+  });
+
+  it('tells of an orderly stop once it drains, and the next process untells it', async () => {
+    const calm = settings();
+    const rig = new Rig({ pool: { ...calm, rate: { ...calm.rate, rpm: 5 } } });
+    const starts = () => JSON.parse(rig.store.governors.get('a')?.saved ?? '{}').starts;
+    const governors = new GovernorKeeper(rig.store, rig.scheduler);
+    await rig.hold();
+    await governors.save();
+    expect(starts()).toBeUndefined();
+    rig.scheduler.drain();
+    await governors.save();
+    expect(starts()).toEqual([[T0, 1]]);
+    const next = rig.restart(0);
+    await new GovernorKeeper(next.store, next.scheduler).save();
+    expect(starts()).toBeUndefined();
   });
 
   it('loses nothing where one save fails and another is asked for meanwhile', async () => {

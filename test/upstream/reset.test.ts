@@ -98,6 +98,12 @@ describe('readReset', () => {
     expect(wait('Sunday, 06-Nov-94 08:49:37 GMT')).toBe(0);
   });
 
+  it('drops a window that is longer than 400 days', () => {
+    expect(readWindowMs('34560000', 'auto')).toBe(34_560_000_000);
+    expect(readWindowMs('34560001', 'auto')).toBeUndefined();
+    expect(readWindowMs('401d', 'auto')).toBeUndefined();
+  });
+
   it('drops what lies more than 400 days ahead', () => {
     expect(wait('34560000')).toBe(34_560_000_000);
     expect(wait('34560001')).toBeUndefined();

@@ -102,9 +102,38 @@ export interface Saved {
   readonly pausedUntilMs: number | null;
   /** LLM tokens of the last minute as settled by then: instants and amounts, oldest first. */
   readonly tokens?: readonly TokensTaken[];
+  /**
+   * Starts of the last minute, where none came after them: instants and counts, oldest first. Only
+   * what is saved while the server drains has them, so they tell of an orderly stop.
+   */
+  readonly starts?: readonly StartsTaken[];
+  /** Windows of the upstream's headers that had not reset by then. */
+  readonly windows?: readonly SavedWindow[];
+  /** Until when the headers are not believed, where they are not. */
+  readonly distrustedUntilMs?: number;
+  /** Refusals of the last hour: instants and counts, oldest first. */
+  readonly refusals?: readonly RefusalsCounted[];
 }
 
+export type StartsTaken = readonly [atMs: number, count: number];
 export type TokensTaken = readonly [atMs: number, amount: number];
+export type RefusalsCounted = readonly [atMs: number, count: number];
+
+/** A window as the upstream's headers told it, and what was started since. */
+export interface SavedWindow {
+  readonly unit: BudgetUnit;
+  /** Which of several told side by side; null: the binding one, which paces. */
+  readonly key: string | null;
+  /** Units, > 0. */
+  readonly limit: number;
+  /** Units, >= 0. */
+  readonly remaining: number;
+  readonly resetAtMs: number;
+  /** Its length, 0 where it is not known. */
+  readonly windowMs: number;
+}
+
+export type BudgetUnit = 'starts' | 'tokens';
 
 export interface Governor {
   /** Slots that may be held now: the effective limit. */
@@ -128,8 +157,8 @@ export interface Governor {
   forget(nowMs: number): void;
   /**
    * Starts of the last minute as the durable rows tell them, after a restart, oldest first, with
-   * the tokens that they reserved. Where they are not complete (proxied starts leave no rows), the
-   * window of starts counts as full.
+   * the tokens that they reserved. Where they are not complete (proxied starts leave no rows), and
+   * the governor before did not save them either, the window of starts counts as full.
    */
   restoreStarts(nowMs: number, starts: readonly PastStart[], isComplete: boolean): void;
   /** The request rate in force, of the operator, the headers or learned; null where none is. */
@@ -139,6 +168,9 @@ export interface Governor {
   tell(change: Change): void;
   /** Hands over the changes since the last call, oldest first. */
   drainChanges(): readonly Change[];
-  /** What to store; the host compares it with what it stored last. */
-  save(nowMs: number): Saved;
+  /**
+   * What to store; the host compares it with what it stored last.
+   * @param isOver whether nothing will be started any more.
+   */
+  save(nowMs: number, isOver?: boolean): Saved;
 }

@@ -4,6 +4,8 @@
  * a refusal while plenty was left puts them out of use for ten minutes. It paces and stops; it
  * never raises anything.
  */
+import { CEILINGS } from '../../ceilings.ts';
+import type { BudgetUnit, SavedWindow } from './governor.ts';
 import { Pacer } from './pacer.ts';
 
 const BURST = 2;
@@ -12,7 +14,7 @@ const PACED_RESET_MS_MAX = 3_600_000;
 export const SAME_WINDOW_MS = 1500;
 const RESET_JITTER_MS_MIN = 50;
 const RESET_JITTER_MS_MAX = 250;
-const DISTRUST_MS = 600_000;
+export const DISTRUST_MS = 600_000;
 const PLENTY_SHARE = 0.05;
 
 export interface Budget {
@@ -21,6 +23,9 @@ export interface Budget {
   readonly resetMs?: number | undefined;
   readonly windowMs?: number | undefined;
 }
+
+/** A {@link SavedWindow} without what tells it from others. */
+export type WindowState = Omit<SavedWindow, 'unit' | 'key'>;
 
 export class HeaderBudget {
   /** Since when the headers have been read, or were distrusted last. */
@@ -33,12 +38,40 @@ export class HeaderBudget {
   #distrustedUntilMs = -Infinity;
   #pacer: Pacer;
 
-  constructor(unit: 'starts' | 'tokens') {
+  constructor(unit: BudgetUnit) {
     this.#pacer = new Pacer(0, unit === 'starts' ? BURST : 1);
   }
 
   isTrusted(nowMs: number): boolean {
     return nowMs >= this.#distrustedUntilMs;
+  }
+
+  /** Until when the headers are not believed; null where they are. */
+  distrustedUntilMs(nowMs: number): number | null {
+    return this.isTrusted(nowMs) ? null : this.#distrustedUntilMs;
+  }
+
+  distrust(untilMs: number): void {
+    this.#distrustedUntilMs = untilMs;
+    this.sinceMs = untilMs;
+  }
+
+  /** The window as it stands; null where none runs. */
+  save(nowMs: number): WindowState | null {
+    if (this.#limit === null || nowMs >= this.#resetAtMs) return null;
+    return {
+      limit: this.#limit,
+      remaining: Math.max(0, this.#remaining),
+      resetAtMs: this.#resetAtMs,
+      windowMs: this.#windowMs,
+    };
+  }
+
+  /** Goes on with a window that an earlier process saved. */
+  seed(nowMs: number, state: WindowState, random: () => number): void {
+    const { limit, remaining, resetAtMs, windowMs } = state;
+    const resetMs = resetAtMs - nowMs;
+    this.read(nowMs, { limit, remaining, resetMs, windowMs: windowMs || undefined }, random);
   }
 
   /** Units a minute that the headers speak of, where they are in use. */
@@ -100,8 +133,7 @@ export class HeaderBudget {
   contradicted(nowMs: number, remaining: number | undefined): boolean {
     if (this.#limit === null || !this.isTrusted(nowMs)) return false;
     if ((remaining ?? this.#remaining) <= PLENTY_SHARE * this.#limit) return false;
-    this.#distrustedUntilMs = nowMs + DISTRUST_MS;
-    this.sinceMs = this.#distrustedUntilMs;
+    this.distrust(nowMs + DISTRUST_MS);
     return true;
   }
 
@@ -116,7 +148,7 @@ export class HeaderBudget {
     const leftMs = this.#resetAtMs - nowMs;
     if (leftMs > PACED_RESET_MS_MAX) this.#pacer.retime(nowMs, 0);
     else if (leftMs > 0) this.#pacer.retime(nowMs, leftMs / Math.max(1, this.#remaining));
-    else this.#pacer.retime(nowMs, this.#windowMs / (this.#limit ?? 1));
+    else this.#pacer.retime(nowMs, Math.min(CEILINGS.resetMs, this.#windowMs / (this.#limit ?? 1)));
   }
 }
 

@@ -3,10 +3,14 @@
  * tokens, and every window told beside them. Each part is made when such headers come, for most
  * upstreams have none.
  */
-import type { RateReading } from '../outcome.ts';
-import type { Start } from './governor.ts';
-import { HeaderBudget } from './header_budget.ts';
-import { type BudgetUnit, HeaderWindows } from './header_windows.ts';
+import type { RateReading, RateWindow } from '../outcome.ts';
+import { CEILINGS } from '../../ceilings.ts';
+import type { BudgetUnit, Saved, SavedWindow, Start } from './governor.ts';
+import { DISTRUST_MS, HeaderBudget, type WindowState } from './header_budget.ts';
+import { HeaderWindows } from './header_windows.ts';
+
+/** What is kept of headers over a restart. */
+type SavedHeaders = Pick<Saved, 'windows' | 'distrustedUntilMs'>;
 
 export class HeaderGate {
   requests: HeaderBudget | null = null;
@@ -18,9 +22,10 @@ export class HeaderGate {
       this.requests ??= new HeaderBudget('starts');
       this.requests.read(nowMs, reading, random);
     }
-    if (reading.windows !== undefined) {
+    const windows = reading.windows ?? withoutReset(reading);
+    if (windows !== undefined) {
       this.#windows ??= new HeaderWindows();
-      this.#windows.read(nowMs, reading.windows, random);
+      this.#windows.read(nowMs, windows, random);
     }
     if (reading.tokenRemaining === undefined) return;
     this.tokens ??= new HeaderBudget('tokens');
@@ -30,6 +35,48 @@ export class HeaderGate {
       resetMs: reading.tokenResetMs,
       windowMs: reading.windows?.find(({ unit }) => unit === 'tokens')?.windowMs,
     }, random);
+  }
+
+  /** What to keep over a restart: the windows that run, and whether they are believed. */
+  save(nowMs: number): SavedHeaders {
+    const windows = [
+      ...bindingOf('starts', this.requests?.save(nowMs)),
+      ...bindingOf('tokens', this.tokens?.save(nowMs)),
+      ...this.#windows?.save(nowMs) ?? [],
+    ];
+    const distrustedUntilMs = this.requests?.distrustedUntilMs(nowMs) ?? null;
+    return {
+      ...(windows.length > 0 && { windows }),
+      ...(distrustedUntilMs !== null && { distrustedUntilMs }),
+    };
+  }
+
+  /**
+   * Goes on from what an earlier process saved. No window runs longer from now than it ran from
+   * then, nor than any may, whatever the wall clock did meanwhile.
+   */
+  seed(nowMs: number, saved: SavedHeaders & Pick<Saved, 'atMs'>, random: () => number): void {
+    const { atMs, windows = [], distrustedUntilMs: untilMs } = saved;
+    for (const window of windows) {
+      const leftMs = Math.min(window.resetAtMs - nowMs, window.resetAtMs - atMs);
+      if (leftMs <= 0 || leftMs > CEILINGS.resetMs) continue;
+      this.#seedWindow(nowMs, { ...window, resetAtMs: nowMs + leftMs }, random);
+    }
+    if (untilMs === undefined || untilMs <= nowMs) return;
+    this.requests ??= new HeaderBudget('starts');
+    this.requests.distrust(Math.min(untilMs, nowMs + DISTRUST_MS));
+  }
+
+  #seedWindow(nowMs: number, window: SavedWindow, random: () => number): void {
+    if (window.key !== null) {
+      this.#windows ??= new HeaderWindows();
+      this.#windows.seed(window.key, window, random);
+      return;
+    }
+    const budget = new HeaderBudget(window.unit);
+    budget.seed(nowMs, window, random);
+    if (window.unit === 'starts') this.requests = budget;
+    else this.tokens = budget;
   }
 
   started(nowMs: number, { tokens }: Start): void {
@@ -78,4 +125,16 @@ export class HeaderGate {
   #areTrusted(nowMs: number): boolean {
     return this.requests?.isTrusted(nowMs) ?? true;
   }
+}
+
+/** The one window of a reading that the budget cannot take: used up, and no reset is told. */
+function withoutReset(reading: RateReading): readonly RateWindow[] | undefined {
+  const { limit, remaining, resetMs, windowMs } = reading;
+  if (remaining !== 0 || resetMs !== undefined || windowMs === undefined) return undefined;
+  return [{ remaining, windowMs, ...(limit !== undefined && { limit }) }];
+}
+
+/** The binding window of a unit, where one runs. */
+function bindingOf(unit: BudgetUnit, state: WindowState | null | undefined): SavedWindow[] {
+  return state ? [{ unit, key: null, ...state }] : [];
 }

@@ -4,12 +4,11 @@
  * alone. What is left only goes down within a window; a window that is over says nothing.
  */
 import type { RateWindow } from '../outcome.ts';
+import type { BudgetUnit, SavedWindow } from './governor.ts';
 import { resetJitterMs, SAME_WINDOW_MS } from './header_budget.ts';
 
 /** More than any upstream reports of what has a gate; the rest is not kept. */
 const WINDOWS_MAX = 8;
-
-export type BudgetUnit = 'starts' | 'tokens';
 
 interface Held {
   readonly key: string;
@@ -44,6 +43,21 @@ export class HeaderWindows {
     return latestMs;
   }
 
+  /** The windows as they stand, those that run. */
+  save(nowMs: number): SavedWindow[] {
+    return this.#held
+      .filter(({ resetAtMs }) => nowMs < resetAtMs)
+      .map(({ unit, key, limit, remaining, resetAtMs }) => (
+        { unit, key, limit, remaining: Math.max(0, remaining), resetAtMs, windowMs: 0 }
+      ));
+  }
+
+  /** Goes on with a window that an earlier process saved. */
+  seed(key: string, { unit, limit, remaining, resetAtMs }: SavedWindow, random: () => number) {
+    const untilMs = resetAtMs + resetJitterMs(random);
+    this.#hold({ key, unit, limit, remaining, resetAtMs, untilMs });
+  }
+
   /** Units left in the fullest window; null where none is known. */
   remaining(nowMs: number, unit: BudgetUnit): number | null {
     const left = this.#held
@@ -53,19 +67,21 @@ export class HeaderWindows {
   }
 
   #note(nowMs: number, window: RateWindow, random: () => number): void {
-    const { name = '', unit: told = 'requests', windowMs = '', remaining, resetMs } = window;
+    const { name = '', unit: told = 'requests', windowMs = '', remaining } = window;
     if (told !== 'requests' && told !== 'tokens') return;
+    const resetMs = resetMsOf(window);
     if (remaining === undefined || resetMs === undefined) return;
     const key = `${told} ${name} ${windowMs} ${window.limit ?? ''}`;
     const resetAtMs = nowMs + resetMs;
     const limit = window.limit ?? Math.max(remaining, 1);
     const known = this.#held.find((held) => held.key === key);
+    // Without a reset it is the first report of a used up window that tells the latest one.
+    const isTold = known !== undefined && known.remaining <= 0 && nowMs < known.resetAtMs;
+    if (window.resetMs === undefined && isTold) return;
     const untilMs = resetAtMs + resetJitterMs(random);
     if (known === undefined) {
       const unit = told === 'tokens' ? 'tokens' : 'starts';
-      const held = { key, unit, limit, remaining, resetAtMs, untilMs } as const;
-      if (this.#held.length < WINDOWS_MAX) this.#held.push(held);
-      return;
+      return this.#hold({ key, unit, limit, remaining, resetAtMs, untilMs });
     }
     const isLate = resetAtMs < known.resetAtMs - SAME_WINDOW_MS && resetMs < SAME_WINDOW_MS;
     if (isLate) return;
@@ -75,4 +91,16 @@ export class HeaderWindows {
     }
     Object.assign(known, { limit, remaining, resetAtMs, untilMs });
   }
+
+  #hold(held: Held): void {
+    if (this.#held.length < WINDOWS_MAX) this.#held.push(held);
+  }
+}
+
+/**
+ * Ms until a window resets. Where none is told of a used up one, it is over once its length has
+ * passed; of one with some left nothing is known.
+ */
+function resetMsOf({ remaining, resetMs, windowMs }: RateWindow): number | undefined {
+  return resetMs ?? (remaining === 0 ? windowMs : undefined);
 }

@@ -70,6 +70,8 @@ export class Learning {
 
   seed(nowMs: number, saved: Saved): void {
     const { learn, maxPauseMs } = this.#settings.rate;
+    // What an upstream told ends by itself, and may be of a month.
+    if (learn) this.headers.seed(nowMs, saved, this.#random);
     if (nowMs - saved.atMs > SAVED_MS_MAX) return;
     this.level.seed(saved.level);
     if (saved.perSecond !== null && learn) {
@@ -87,6 +89,7 @@ export class Learning {
       perSecond: this.learned.provenPerSecond,
       cycleMs: this.learned.cycleMs,
       pausedUntilMs: nowMs < this.pause.untilMs ? this.pause.untilMs : null,
+      ...this.headers.save(nowMs),
     };
   }
 

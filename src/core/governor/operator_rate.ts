@@ -3,14 +3,15 @@
  * starts at once. They only ever count; nothing that is learned changes them, and nothing but time
  * and settled tokens opens them.
  */
-import type { GovernorSettings, PastStart, Saved, TokensTaken } from './governor.ts';
+import type { GovernorSettings, PastStart, Saved, StartsTaken, TokensTaken } from './governor.ts';
 import { Pacer } from './pacer.ts';
 import { RollingWindow, WINDOW_MS } from './rolling_window.ts';
 
 /** Due instants are sums of fractions; what is this close to a whole ms is that ms. */
 const ROUNDING_MS = 1e-3;
 
-export type SavedTokens = Pick<Saved, 'atMs' | 'tokens'>;
+/** What an earlier process saved; the instant is that up to which its tokens tell all. */
+export type SavedRates = Pick<Saved, 'atMs' | 'tokens' | 'starts'>;
 
 export class OperatorRate {
   #starts: RollingWindow | null = null;
@@ -54,9 +55,18 @@ export class OperatorRate {
   }
 
   started(nowMs: number, tokens: number): void {
-    this.#starts?.take(nowMs, 1);
-    this.#pacer?.take(nowMs);
+    this.#start(nowMs, 1);
     this.#tokens?.take(nowMs, tokens);
+  }
+
+  #start(nowMs: number, count: number): void {
+    this.#starts?.take(nowMs, count);
+    this.#pacer?.take(nowMs, count);
+  }
+
+  /** Starts that count now; undefined where they are not counted. */
+  startsTaken(nowMs: number): StartsTaken[] | undefined {
+    return this.#starts?.entries(nowMs);
   }
 
   /** Tokens that count now; undefined where they are not counted. */
@@ -65,14 +75,20 @@ export class OperatorRate {
   }
 
   /**
-   * Starts that an earlier process granted, oldest first. Of tokens the saved say what was settled,
-   * up to the instant at which they were saved; the starts tell the rest as it was reserved.
+   * Starts that an earlier process granted, oldest first. Saved starts tell all of them. Of tokens
+   * the saved say what was settled by then; the starts tell the rest as it was reserved.
    */
-  restore(nowMs: number, starts: readonly PastStart[], saved: SavedTokens): void {
-    const { tokens: taken = [], atMs: savedAtMs } = saved;
+  restore(nowMs: number, rows: readonly PastStart[], saved: SavedRates): void {
+    const { tokens: taken = [], starts, atMs: savedAtMs } = saved;
     for (const [atMs, amount] of taken) this.#tokens?.take(Math.min(atMs, nowMs), amount);
-    for (const { atMs, tokens } of starts) {
-      this.started(Math.min(atMs, nowMs), atMs > savedAtMs ? tokens : 0);
+    for (const { atMs, tokens } of rows) {
+      const takenAtMs = Math.min(atMs, nowMs);
+      if (starts === undefined) this.#start(takenAtMs, 1);
+      if (atMs > savedAtMs) this.#tokens?.take(takenAtMs, tokens);
+    }
+    const most = this.#starts?.capacity ?? 0;
+    for (const [atMs, count] of starts ?? []) {
+      this.#start(Math.min(atMs, nowMs), Math.min(count, most));
     }
   }
 

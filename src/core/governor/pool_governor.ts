@@ -17,12 +17,12 @@ import type {
   Start,
 } from './governor.ts';
 import { Learning } from './learning.ts';
-import { OperatorRate, type SavedTokens } from './operator_rate.ts';
+import { OperatorRate, type SavedRates } from './operator_rate.ts';
 import { RefusalCount } from './refusal_count.ts';
 
 const OPEN: Opening = { kind: 'open' };
 const MINUTE_SECONDS = 60;
-const NOTHING_SAVED: SavedTokens = { atMs: -Infinity };
+const NOTHING_SAVED: SavedRates = { atMs: -Infinity };
 
 export interface GovernorOptions {
   readonly nowMs: number;
@@ -38,8 +38,8 @@ export class PoolGovernor implements Governor {
   readonly #refusals = new RefusalCount();
   #learning: Learning;
   #beganAtMs: number;
-  /** What an earlier process saved of the tokens, until its starts are restored. */
-  #savedTokens = NOTHING_SAVED;
+  /** What an earlier process saved of the operator's rates, until its starts are restored. */
+  #savedRates = NOTHING_SAVED;
 
   constructor(settings: GovernorSettings, { nowMs, random, saved }: GovernorOptions) {
     this.#settings = settings;
@@ -54,17 +54,20 @@ export class PoolGovernor implements Governor {
 
   /** Begins from what an earlier process saved; what that one told last was of it. */
   #seed(nowMs: number, saved: Saved): void {
-    const first = this.#inForce(nowMs);
+    const { concurrency, rate } = this.#settings;
+    this.#learning.seed(nowMs, saved);
+    this.#refusals.seed(nowMs, saved.refusals ?? []);
+    const upToMs = saved.tokens === undefined ? -Infinity : saved.atMs;
+    this.#savedRates = { ...saved, atMs: upToMs };
+    const now = this.#inForce(nowMs);
     this.#changes.begin({
-      ...first,
-      limit: this.#settings.concurrency.mode === 'fixed' ? first.limit : saved.level,
-      rpm: Math.min(first.rpm, toRpm(saved.perSecond) ?? Infinity),
+      ...now,
+      limit: concurrency.mode === 'fixed' ? now.limit : saved.level,
+      rpm: Math.min(rate.rpm ?? Infinity, toRpm(saved.perSecond) ?? Infinity),
       pausedUntilMs: saved.pausedUntilMs ?? -Infinity,
     });
-    this.#learning.seed(nowMs, saved);
-    if (saved.tokens !== undefined) this.#savedTokens = saved;
     this.#changes.because('the server started again');
-    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
+    this.#changes.compare(nowMs, now, null);
   }
 
   get limit(): number {
@@ -134,9 +137,10 @@ export class PoolGovernor implements Governor {
   }
 
   restoreStarts(nowMs: number, starts: readonly PastStart[], isComplete: boolean): void {
-    this.#operator.restore(nowMs, starts, this.#savedTokens);
-    this.#savedTokens = NOTHING_SAVED;
-    if (!isComplete) this.#operator.fill(nowMs);
+    const saved = this.#savedRates;
+    this.#savedRates = NOTHING_SAVED;
+    this.#operator.restore(nowMs, starts, saved);
+    if (!isComplete && saved.starts === undefined) this.#operator.fill(nowMs);
   }
 
   requestRate(nowMs: number): RequestRate | null {
@@ -245,9 +249,16 @@ export class PoolGovernor implements Governor {
     return this.#changes.drain();
   }
 
-  save(nowMs: number): Saved {
+  save(nowMs: number, isOver = false): Saved {
     const tokens = this.#operator.tokensTaken(nowMs);
-    return { ...this.#learning.save(nowMs), ...(tokens && tokens.length > 0 && { tokens }) };
+    const starts = isOver ? this.#operator.startsTaken(nowMs) : undefined;
+    const refusals = this.#refusals.save(nowMs);
+    return {
+      ...this.#learning.save(nowMs),
+      ...(tokens && tokens.length > 0 && { tokens }),
+      ...(starts && { starts }),
+      ...(refusals && { refusals }),
+    };
   }
 
   #inForce(nowMs: number): InForce {

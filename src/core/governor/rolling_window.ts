@@ -17,9 +17,8 @@ export type WindowUnit = 'starts' | 'tokens';
 export class RollingWindow {
   readonly capacity: number;
   readonly #grainMs: number;
-  /** A ring of entries; instants are relative to the base, so that they fit 32 bits. */
-  readonly #entries: Uint32Array;
-  #baseMs = 0;
+  /** A ring of entries. Amounts of tokens may be beyond 32 bits. */
+  readonly #entries: Float64Array;
   #head = 0;
   #length = 0;
   #used = 0;
@@ -30,7 +29,7 @@ export class RollingWindow {
     const isExact = unit === 'starts' && capacity <= EXACT_CAPACITY_MAX;
     this.#grainMs = isExact ? 0 : unit === 'starts' ? START_GRAIN_MS : TOKEN_GRAIN_MS;
     const entries = isExact ? capacity + 1 : WINDOW_MS / this.#grainMs + 2;
-    this.#entries = new Uint32Array(Math.max(entries, entriesMin) * FIELDS);
+    this.#entries = new Float64Array(Math.max(entries, entriesMin) * FIELDS);
   }
 
   /** Units that are free now. */
@@ -61,7 +60,6 @@ export class RollingWindow {
   take(nowMs: number, amount: number): void {
     if (amount <= 0) return;
     this.#expire(nowMs);
-    if (this.#length === 0) this.#baseMs = nowMs;
     this.#used += amount;
     const isSame = this.#length > 0 && nowMs - this.#newestFromMs <= this.#grainMs;
     const isFull = this.#length * FIELDS === this.#entries.length;
@@ -71,7 +69,7 @@ export class RollingWindow {
       this.#entries[this.#place(this.#length - 1) + 1] = 0;
     }
     const place = this.#place(this.#length - 1);
-    this.#entries[place] = nowMs - this.#baseMs;
+    this.#entries[place] = nowMs;
     this.#entries[place + 1] = this.#entries[place + 1]! + amount;
   }
 
@@ -121,7 +119,7 @@ export class RollingWindow {
   }
 
   #atMs(index: number): number {
-    return this.#entries[this.#place(index)]! + this.#baseMs;
+    return this.#entries[this.#place(index)]!;
   }
 
   #amount(index: number): number {

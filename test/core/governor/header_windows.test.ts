@@ -85,6 +85,39 @@ describe('windows side by side', () => {
     expect(driver.isOpen()).toBe(true);
   });
 
+  test('a used up one of known length and no reset holds until it must be over', () => {
+    for (
+      const reading of [
+        { remaining: 0, windowMs: 30_000 },
+        { limit: 5, remaining: 0, windowMs: 30_000 },
+        { windows: [{ name: 'a', limit: 5, remaining: 0, windowMs: 30_000 }] },
+        readRates({ 'ratelimit-limit': '5;w=30', 'ratelimit-remaining': '0;w=30' }, { nowMs: T0 }),
+      ]
+    ) {
+      const driver = new Driver({ concurrency: FIXED });
+      const late = driver.start();
+      driver.end(driver.start(), { ...OK, reading });
+      expect(driver.opensAtMs()).toBeGreaterThan(T0 + 30_000);
+      expect(driver.governor.status(T0).reason).toContain('leave nothing');
+      // Of the same window: it is not over later than the first report says.
+      driver.nowMs += 20_000;
+      driver.end(late, { ...OK, reading });
+      expect(driver.opensAtMs()).toBeLessThanOrEqual(T0 + 30_250);
+      driver.nowMs = driver.opensAtMs();
+      expect(driver.isOpen()).toBe(true);
+      driver.end(driver.start(), { ...OK, reading });
+      expect(driver.opensAtMs()).toBeGreaterThan(T0 + 60_000);
+    }
+  });
+
+  test('one of known length, no reset, and some left holds nothing', () => {
+    const driver = new Driver({ concurrency: FIXED });
+    const reading = { limit: 5, remaining: 1, windowMs: 30_000 };
+    for (let count = 0; count < 3; count += 1) driver.end(driver.start(), { ...OK, reading });
+    expect(driver.isOpen()).toBe(true);
+    expect(driver.governor.status(T0).rpm).toBeNull();
+  });
+
   test('headers that lost their trust hold nothing, and forget drops the windows', () => {
     const driver = new Driver({ concurrency: FIXED, rate: { kind: 'rate' } });
     driver.end(driver.start(), { ...OK, reading: side(50, 0) });

@@ -149,6 +149,43 @@ describe('operator tpm', () => {
     expect(driver.isOpen(1)).toBe(false);
   });
 
+  test('restoreStarts counts what an orderly stop saved, and fills nothing', () => {
+    const before = new Driver({ concurrency: WIDE, rate: { rpm: 5 } });
+    for (const afterMs of [0, 30_000, 10_000]) {
+      before.nowMs += afterMs;
+      before.start();
+    }
+    expect(before.governor.save(before.nowMs)).not.toHaveProperty('starts');
+    const saved = JSON.parse(JSON.stringify(before.governor.save(before.nowMs, true)));
+    const after = new Driver({ concurrency: WIDE, rate: { rpm: 5 } }, { saved });
+    after.nowMs = before.nowMs + 25_000;
+    // Of the rows, which lack the proxied starts, nothing counts twice.
+    after.governor.restoreStarts(after.nowMs, past([T0 + 30_000]), false);
+    expect(after.governor.status(after.nowMs).rpmRemaining).toBe(3);
+  });
+
+  test('restoreStarts of absurd counts is over within the minute', () => {
+    const rate = { rpm: 5, burst: 2 };
+    const saved = { ...new Driver().governor.save(T0), starts: [[T0, 9e15] as const] };
+    const after = new Driver({ concurrency: WIDE, rate }, { saved });
+    after.governor.restoreStarts(T0, [], false);
+    expect(after.opensAtMs()).toBe(T0 + 60_000);
+  });
+
+  test('restoreStarts of a stop with nothing started fills nothing either', () => {
+    const before = new Driver({ concurrency: WIDE, rate: { rpm: 5, tpm: 100 } });
+    const saved = before.governor.save(T0, true);
+    expect(saved.starts).toEqual([]);
+    const after = new Driver({ concurrency: WIDE, rate: { rpm: 5, tpm: 100 } }, { saved });
+    after.governor.restoreStarts(
+      T0,
+      past([T0 - 1000]).map((row) => ({ ...row, tokens: 40 })),
+      false,
+    );
+    expect(after.governor.status(T0).rpmRemaining).toBe(5);
+    expect(after.isOpen(61)).toBe(false);
+  });
+
   test('restoreStarts counts the tokens of the last minute as reserved', () => {
     const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
     const starts = [{ atMs: T0 - 70_000, tokens: 900 }, { atMs: T0 - 50_000, tokens: 800 }];

@@ -3,6 +3,17 @@ import { describe, expect, test } from 'vitest';
 import { RollingWindow } from '../../../src/core/governor/rolling_window.ts';
 import { T0 } from './fixtures.ts';
 
+describe('amounts', () => {
+  test('beyond 32 bits leave with their minute as they came', () => {
+    const window = new RollingWindow(10_000_000_000, 'tokens');
+    window.take(T0, 5_000_000_000);
+    expect(window.free(T0)).toBe(5_000_000_000);
+    expect(window.entries(T0)).toEqual([[T0, 5_000_000_000]]);
+    window.take(T0 + 1, 9e15);
+    expect(window.free(T0 + 60_001)).toBe(10_000_000_000);
+  });
+});
+
 describe('RollingWindow', () => {
   test('opensAtMs is now while units are free, then when the oldest leaves', () => {
     const window = new RollingWindow(2, 'starts');
