@@ -87,7 +87,7 @@ function isWindow(value: unknown): value is SavedWindow {
 }
 
 function isInstant(value: unknown): value is number {
-  return Number.isInteger(value) && isAmount(value) && value <= EPOCH_MS_MAX;
+  return isAmount(value) && value <= EPOCH_MS_MAX;
 }
 
 function isAmount(value: unknown): value is number {

@@ -27,6 +27,11 @@ describe('savedOf', () => {
     expect(savedOf(JSON.stringify(FULL))).toEqual(FULL);
   });
 
+  it('keeps a reset that was told with a fraction of a ms', () => {
+    const row = { ...OLD, windows: [{ ...WINDOW, resetAtMs: T0 + 0.5 }] };
+    expect(savedOf(JSON.stringify(row))).toEqual(row);
+  });
+
   it('reads the rows of programs that saved less', () => {
     expect(savedOf(JSON.stringify(OLD))).toEqual(OLD);
     expect(savedOf(JSON.stringify({ ...OLD, perSecond: null, pausedUntilMs: null, more: 1 })))
