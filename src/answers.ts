@@ -45,6 +45,8 @@ export const GovernorAnswer = z.object({
   effectiveLimit: count,
   rpm: count.nullable(),
   tpm: count.nullable(),
+  rpmRemaining: count.nullable(),
+  about: z.enum(['pause', 'rate', 'slots']),
   source: z.enum(['operator', 'header', 'learned']),
   reason: name,
   since: atMsOrNone,
@@ -53,6 +55,7 @@ export const GovernorAnswer = z.object({
   refusedLastHour: count,
   pausedUntil: atMsOrNone,
   paused: z.boolean(),
+  trustsHeaders: z.boolean(),
 });
 export const StatusAnswer = GovernorAnswer.extend({
   inUse: count,

@@ -34,7 +34,7 @@ export async function openDatabase(url: string, lost?: () => void): Promise<Data
       ...(lost === undefined ? {} : { lost }),
     });
     if (store === null) throw new Stop(EXIT.usage, '--db: no store knows a URL of this kind');
-    return { store, snapshot: await openPatiently(store) };
+    return { store, snapshot: await patiently(() => store.open()) };
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     if (error.kind !== 'owned') throw new Stop(EXIT.database, error.message);
@@ -43,10 +43,10 @@ export async function openDatabase(url: string, lost?: () => void): Promise<Data
 }
 
 /** Waits out a lock that another process, a backup say, holds for a moment. */
-async function openPatiently(store: Store): Promise<Snapshot> {
+export async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1;; tries++) {
     try {
-      return await store.open();
+      return await work();
     } catch (error) {
       const isBusy = error instanceof StoreError && error.kind === 'busy';
       if (!isBusy || tries >= BUSY_TRIES) throw error;

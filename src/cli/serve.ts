@@ -28,7 +28,7 @@ import {
 import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
-import { openDatabase } from './database.ts';
+import { openDatabase, patiently } from './database.ts';
 import { dial } from './dial.ts';
 import { firstStart } from './first_start.ts';
 import { warnOfOpenPools, warnOfPoolListener } from './exposure.ts';
@@ -115,7 +115,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   await restoreStarts(store, directory, clock.nowMs());
   const governors = new GovernorKeeper(store, scheduler);
   // What an orderly stop left stands no more: a crash from here on must not find it.
-  await governors.save();
+  await patiently(() => governors.save());
   const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
   // Without a file nothing is owned by one any more.
   await applyPoolFile(directory, parts.pools ?? [], clock.nowMs()).catch((error) => {

@@ -107,10 +107,10 @@ export class Housekeeping {
   async #prune(): Promise<void> {
     await this.#store.pruneNonces(this.#epochMs());
     for (const pool of await this.#store.loggedPools()) {
-      while (await this.#store.pruneLog(this.#retentionOf(pool))) {
+      do {
         await pause(this.#scheduler.clock, PRUNE_STEP_MS);
         if (!this.#timers.has('pruning')) return;
-      }
+      } while (await this.#store.pruneLog(this.#retentionOf(pool)));
     }
   }
 

@@ -67,16 +67,17 @@ export class Credentials {
   }
 
   /**
-   * Puts one aside where the answer to a request that carried it says so. With several, a refusal
-   * and its hints are of that one alone: the pool learns of it only where no other is left, and
-   * never for how long. Gives back what the pool learns.
+   * Puts one aside where the answer to a request that carried it says so, for a second at least.
+   * With several, a refusal and its hints are of that one alone: the pool learns of it only where
+   * no other is left, and never for how long. Gives back what the pool learns.
    */
   observe(credential: Credential, outcome: Outcome, nowMs: number): Outcome {
     const { kind, status, retryAfterMs, reading } = outcome;
     const isRefused = status === 401 || status === 403;
     if (!isRefused && status !== 429) return outcome;
-    const unhintedMs = Math.max(spentMs(reading ?? {}) ?? 0, THROTTLED_MS);
-    const coolMs = isRefused ? REFUSED_MS : retryAfterMs ?? unhintedMs;
+    // Some vendors answer a rate refusal with 403: its hint says how long.
+    const hintMs = kind === 'throttled' ? retryAfterMs ?? spentMs(reading ?? {}) ?? 0 : 0;
+    const coolMs = Math.max(isRefused ? REFUSED_MS : THROTTLED_MS, hintMs);
     credential.coolsUntilMs = Math.max(credential.coolsUntilMs, nowMs + coolMs);
     credential.status = status;
     if (kind !== 'throttled' || this.#all.length === 1) return outcome;

@@ -37,6 +37,15 @@ describe('Credentials', () => {
     refuse(new Credentials(SPECS), 500);
   });
 
+  it('puts one aside for a second at least, and as long as a 403 of a rate says', () => {
+    const credentials = new Credentials(SPECS);
+    refuse(credentials, 429, 0);
+    refuse(credentials, 403, 3_600_000);
+    expect(nameAt(credentials, 999)).toBe('until 1000');
+    expect(nameAt(credentials, 1000)).toBe('a');
+    expect(credentials.shown({ nowMs: 0, shiftMs: 0 })[1]?.coolingUntil).toBe(3_600_000);
+  });
+
   it('keeps what it knows of those that stay, and nothing of a new value', () => {
     const before = new Credentials(SPECS);
     refuse(before, 401);

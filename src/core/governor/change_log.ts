@@ -64,7 +64,7 @@ export class ChangeLog {
     add('limit', told.limit, now.limit, this.#why);
     add('rpm', rpmOf(told), rpmOf(now), rateWhy(told.headerRpm, now.headerRpm));
     add('tpm', tpmOf(told), tpmOf(now), rateWhy(told.headerTpm, now.headerTpm));
-    add('pause', pauseOf(told, nowMs), pauseOf(now, nowMs), longerBy(told, now) ?? this.#why);
+    add('pause', pauseOf(told, nowMs), pauseOf(now, nowMs), pauseWhy(told, now) ?? this.#why);
   }
 
   tell(change: Change): void {
@@ -120,11 +120,13 @@ function rateOf(perMinute: number): number | null {
   return perMinute === Infinity ? null : shownRate(perMinute);
 }
 
-/** Why a pause is longer than it was told; null where it is not by what ends at an instant. */
-function longerBy(told: InForce, now: InForce): string | null {
+/** Why a pause is another than it was told; null where that is not by what ends at an instant. */
+function pauseWhy(told: InForce, now: InForce): string | null {
   if (now.shutUntilMs > Math.max(told.shutUntilMs, now.pausedUntilMs)) {
     return "the upstream's headers leave nothing";
   }
+  const isShorter = now.shutUntilMs < told.shutUntilMs && told.pausedUntilMs === now.pausedUntilMs;
+  if (isShorter) return "the upstream's headers leave some again";
   return now.pausedUntilMs > told.pausedUntilMs ? 'the upstream asked to hold back' : null;
 }
 

@@ -7,6 +7,8 @@ import type { RateWindow } from '../outcome.ts';
 import type { BudgetUnit, SavedWindow } from './governor.ts';
 import { resetJitterMs, SAME_WINDOW_MS } from './header_budget.ts';
 
+/** A day that is used up may end at any time: the next call tells. */
+const GUESSED_RESET_MS_MAX = 60_000;
 /** More than any upstream reports of what has a gate; the rest is not kept. */
 const WINDOWS_MAX = 8;
 
@@ -99,8 +101,9 @@ export class HeaderWindows {
 
 /**
  * Ms until a window resets. Where none is told of a used up one, it is over once its length has
- * passed; of one with some left nothing is known.
+ * passed, or asked for again; of one with some left nothing is known.
  */
 function resetMsOf({ remaining, resetMs, windowMs }: RateWindow): number | undefined {
-  return resetMs ?? (remaining === 0 ? windowMs : undefined);
+  if (resetMs !== undefined || remaining !== 0 || windowMs === undefined) return resetMs;
+  return Math.min(windowMs, GUESSED_RESET_MS_MAX);
 }

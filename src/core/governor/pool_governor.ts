@@ -65,6 +65,8 @@ export class PoolGovernor implements Governor {
       limit: concurrency.mode === 'fixed' ? now.limit : saved.level,
       rpm: Math.min(rate.rpm ?? Infinity, toRpm(saved.perSecond) ?? Infinity),
       pausedUntilMs: saved.pausedUntilMs ?? -Infinity,
+      // That the headers still shut it is told anew: only `forget` opens it before its time.
+      shutUntilMs: -Infinity,
     });
     this.#changes.because('the server started again');
     this.#changes.compare(nowMs, now, null);
@@ -224,7 +226,7 @@ export class PoolGovernor implements Governor {
       },
       headers: {
         perMinute: requests?.perMinute(nowMs) ?? null,
-        sinceMs: requests?.sinceMs ?? nowMs,
+        sinceMs: Math.max(requests?.sinceMs ?? nowMs, sinceMs),
         isExhausted: headers.exhaustedUntilMs(heldUntilMs) !== null,
         atMs: headers.opensAtMs(heldUntilMs, 0),
       },
@@ -235,7 +237,7 @@ export class PoolGovernor implements Governor {
       },
       headerTokens: {
         perMinute: tokens?.perMinute(nowMs) ?? null,
-        sinceMs: tokens?.sinceMs ?? nowMs,
+        sinceMs: Math.max(tokens?.sinceMs ?? nowMs, sinceMs),
         atMs: headers.tokensOpenAtMs(heldUntilMs, 1),
       },
     };

@@ -68,7 +68,7 @@ export async function createFile(path: string): Promise<void> {
  */
 export function refuseOtherNames(path: string): void {
   const stats = statsOf(path);
-  if (!stats?.isFile() || stats.nlink === 1) return;
+  if (!stats?.isFile() || !(stats.nlink > 1)) return;
   throw new StoreError(
     'damaged',
     `The database ${path} has ${stats.nlink} names (hard links), and one alone is wanted: remove ` +

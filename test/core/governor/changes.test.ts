@@ -91,6 +91,32 @@ describe('what is told', () => {
     expect(toldBy(driver)).toEqual([]);
   });
 
+  test('headers that leave some again before the time that they told', () => {
+    const driver = new Driver({ concurrency: FIXED });
+    const [first, second] = [driver.start(), driver.start()];
+    const window = { limit: 60, windowMs: 60_000 };
+    driver.end(first, { ...OK, reading: { ...window, remaining: 0, resetMs: 50_000 } });
+    toldBy(driver);
+    driver.nowMs += 20_000;
+    driver.end(second, { ...OK, reading: { ...window, remaining: 50, resetMs: 20_000 } });
+    const [what, , to, why] = toldBy(driver).find(([changed]) => changed === 'pause') ?? [];
+    expect([what, to, why]).toEqual(['pause', 0, "the upstream's headers leave some again"]);
+  });
+
+  test('that headers of before a restart still shut the pool', () => {
+    const first = new Driver({ concurrency: FIXED });
+    const reading = { limit: 60, remaining: 0, resetMs: 3_000_000, windowMs: 3_600_000 };
+    first.end(first.start(), { ...OK, reading });
+    const next = new Driver({ concurrency: FIXED }, { saved: first.governor.save(T0) });
+    expect(next.isOpen()).toBe(false);
+    expect(toldBy(next)).toContainEqual([
+      'pause',
+      0,
+      expect.any(Number),
+      "the upstream's headers leave nothing",
+    ]);
+  });
+
   test('one call at a time: when it begins, and when it is over', () => {
     const driver = new Driver({ concurrency: FIXED });
     driver.end(driver.start(), THROTTLED);

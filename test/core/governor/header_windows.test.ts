@@ -85,6 +85,15 @@ describe('windows side by side', () => {
     expect(driver.isOpen()).toBe(true);
   });
 
+  test('a used up day of no told reset is asked again after a minute', () => {
+    const driver = new Driver({ concurrency: FIXED });
+    const reading = { limit: 10_000, remaining: 0, windowMs: 86_400_000 };
+    driver.end(driver.start(), { ...OK, reading });
+    expect(driver.opensAtMs()).toBeGreaterThan(T0 + 60_000);
+    expect(driver.opensAtMs()).toBeLessThanOrEqual(T0 + 60_250);
+    expect(driver.governor.status(T0).since).toBe(T0);
+  });
+
   test('a used up one of known length and no reset holds until it must be over', () => {
     for (
       const reading of [

@@ -173,7 +173,7 @@ describe('attempts to smuggle', () => {
 
   it.each(['/a', 'x.test:443', '*'])('by CONNECT to %s: 400', async (target) => {
     const caller = new RawCaller(server.port).send(`CONNECT ${target} HTTP/1.1\r\n${HOST}\r\n`);
-    expect(await caller.until(/"}$/)).toMatch(/^HTTP\/1\.1 400/);
+    expect(await caller.until(/}$/)).toMatch(/^HTTP\/1\.1 400/);
     expect(upstream.requests).toHaveLength(0);
     caller.close();
   });
@@ -181,7 +181,7 @@ describe('attempts to smuggle', () => {
   it('by a target that names another host: 400', async () => {
     const text = 'GET http://other.localhost/ HTTP/1.1\r\n' + HOST + '\r\n';
     const caller = new RawCaller(server.port).send(text);
-    expect(await caller.until(/"}$/)).toMatch(/^HTTP\/1\.1 400/);
+    expect(await caller.until(/}$/)).toMatch(/^HTTP\/1\.1 400/);
     expect(upstream.requests).toHaveLength(0);
     caller.close();
   });
@@ -239,7 +239,7 @@ describe('methods', () => {
     for (const method of ['TRACE', 'trace', 'TRACK']) {
       const trace = new RawCaller(server.port);
       trace.send(`${method} / HTTP/1.1\r\nHost: traced.localhost\r\n\r\n`);
-      expect(await trace.until(/"}$/)).toMatch(/^HTTP\/1\.1 400 [^]*error: invalid_request/);
+      expect(await trace.until(/}$/)).toMatch(/^HTTP\/1\.1 400 [^]*error: invalid_request/);
       trace.close();
     }
     expect(upstream.requests).toHaveLength(0);
