@@ -143,15 +143,17 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
   });
 
   it('pauses, resumes, drains and deletes, the last two by a typed name', async () => {
+    // The list of changes tells it, too.
+    const reason = (text: string) => page.locator('[data-field=reason]', { hasText: text });
     await go('/admin/pools/shop');
     await page.getByLabel('Reason, shown to whoever looks').fill('upstream moves');
     await press('Pause');
-    await page.getByText('paused by the operator: upstream moves').waitFor();
+    await reason('paused by the operator: upstream moves').waitFor();
     expect(await look(page, 'paused')).toEqual([]);
     await press('Resume');
     // The values change live; the page that follows has no such button.
     await page.getByRole('button', { name: 'Resume' }).waitFor({ state: 'detached' });
-    await page.getByText('fixed by the operator').waitFor();
+    await reason('fixed by the operator').waitFor();
     await page.getByLabel('For so many minutes').fill('30');
     await press('Pause');
     await page.getByText(/paused by the operator, until \d/).waitFor();
@@ -161,7 +163,7 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await press('Resume');
     // The values change live; the page that follows has no such button.
     await page.getByRole('button', { name: 'Resume' }).waitFor({ state: 'detached' });
-    await page.getByText('fixed by the operator').waitFor();
+    await reason('fixed by the operator').waitFor();
     await press('Forget what was learned');
     await page.getByText('Forgotten; what callers report').waitFor();
     await page.getByText('Drain: grant').click();
@@ -169,7 +171,7 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     expect(await look(page, 'drain-delete')).toEqual([]);
     await page.locator('form[hx-post$="/drain"] input').fill('shop');
     await press('Drain');
-    await page.getByText('paused by the operator: draining').waitFor();
+    await reason('paused by the operator: draining').waitFor();
     // The values change live; the page that follows has this button, and nothing folded open.
     await page.getByRole('button', { name: 'Resume' }).waitFor();
     await page.getByText('Delete the pool').click();
