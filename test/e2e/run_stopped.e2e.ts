@@ -47,14 +47,15 @@ describe('run that is stopped', () => {
   );
 
   it('for a moment only goes on, and holds its slot all the while', async () => {
-    const running = run(['--wait', '20s'], ['sleep', '4']);
-    while ((await pool.deadlines()).length === 0) await sleep(20);
+    const { ticker, running } = await ticking();
     running.process.kill('SIGSTOP');
-    await sleep(1_200);
+    await sleep(800);
     running.process.kill('SIGCONT');
     await sleep(1_000);
     expect(await deadline()).toBeGreaterThan(Date.now() + TERM_MS / 2);
-    expect((await running.finished).code).toBe(0);
+    expect(await isStill(ticker)).toBe(false);
+    running.process.kill('SIGTERM');
+    await running.finished;
   });
 
   it('with its command leaves nothing that would go on when both are back', async () => {
