@@ -6,7 +6,17 @@ const SIDE_BY_SIDE: readonly { name: string; maxWorkers: number; files: readonly
   {
     name: 'starting',
     maxWorkers: 2,
-    files: ['console', 'unsaid', 'restore', 'access', 'secrets', 'openapi'],
+    files: [
+      'console',
+      'life',
+      'unsaid',
+      'restore',
+      'access',
+      'rekey',
+      'client',
+      'secrets',
+      'openapi',
+    ],
   },
 ];
 
