@@ -10,7 +10,7 @@ import { isCidr } from './cidr.ts';
 const whole = (min: number, max: number) => z.int().min(min).max(max);
 
 /** An HTTP header's name, kept in lower case. */
-const headerName = z.string().regex(
+export const headerName = z.string().regex(
   /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/,
   "must be a header's name",
 ).toLowerCase();

@@ -3,13 +3,9 @@
  * credentials that they carry.
  */
 import { z } from 'zod';
+import { headerName } from './wire_access.ts';
 
 const whole = (min: number, max: number) => z.int().min(min).max(max);
-/** An HTTP header's name, kept in lower case. */
-const headerName = z.string().regex(
-  /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/,
-  "must be a header's name",
-).toLowerCase();
 
 /** Credentials must not take the place of what frames or routes a request. */
 const FRAMING_HEADER =

@@ -114,8 +114,9 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   scheduler.restore(snapshot.leases);
   await restoreStarts(store, directory, clock.nowMs());
   const governors = new GovernorKeeper(store, scheduler);
-  // What an orderly stop left stands no more: a crash from here on must not find it.
-  await patiently(() => governors.save());
+  // The starts that an orderly stop saved stand no more: a crash from here on must not find them.
+  const countsStarts = directory.list().some(({ spec }) => spec.rate.rpm !== null);
+  if (countsStarts) await patiently(() => governors.save());
   const first = parts.pools === null ? await firstStart(store, directory, clock.nowMs()) : null;
   // Without a file nothing is owned by one any more.
   await applyPoolFile(directory, parts.pools ?? [], clock.nowMs()).catch((error) => {

@@ -178,8 +178,7 @@ export class Proxied implements UnderWay {
 
   #finish(head: AnswerHead): void {
     if (this.#isReleased) return;
-    const outcome = this.#judge(head, this.#sample?.json());
-    const learned = head.status > 400 ? this.#heed(outcome) : outcome;
+    const learned = this.#heed(this.#judge(head, this.#sample?.json()));
     this.release({ ...learned, firstByteMs: this.#firstByteMs }, 'granted');
   }
 

@@ -6,7 +6,7 @@
 import type { Outcome, OutcomeKind, RateReading } from '../core/outcome.ts';
 import { countOf } from '../upstream/counts.ts';
 import type { Hints } from '../upstream/dialect.ts';
-import { boundedWait } from '../upstream/reset.ts';
+import { boundedWait, longestOf } from '../upstream/reset.ts';
 import { judge } from '../upstream/verdict.ts';
 import type { ReleaseBody } from '../wire.ts';
 
@@ -67,6 +67,6 @@ function readingOf(rate: Rate): RateReading {
 
 /** Several hints merge by the largest, never by their sum. */
 function largest(...hints: readonly (number | undefined)[]): number | undefined {
-  const known = hints.filter((hint) => hint !== undefined);
-  return known.length === 0 ? undefined : Math.ceil(Math.max(...known));
+  const longest = longestOf(hints);
+  return longest === undefined ? undefined : Math.ceil(longest);
 }

@@ -7,6 +7,7 @@ import type { Outcome, OutcomeKind, RateReading } from '../core/outcome.ts';
 import { errorCodes, pointsWaitMs } from './body.ts';
 import type { Hints } from './dialect.ts';
 import { type HeaderSource, readRates } from './reader.ts';
+import { longestOf } from './reset.ts';
 
 export interface Answer {
   /** Final HTTP status; absent where none came, or none was told. */
@@ -114,9 +115,7 @@ function spentUnitWaitMs(reading: RateReading, body: unknown): number | undefine
 export function spentMs(reading: RateReading): number | undefined {
   const { remaining, resetMs, tokenRemaining, tokenResetMs, windows = [] } = reading;
   const tokens = { remaining: tokenRemaining, resetMs: tokenResetMs };
-  const resets = [{ remaining, resetMs }, tokens, ...windows]
-    .filter((window) => window.remaining === 0)
-    .map((window) => window.resetMs)
-    .filter((ms) => ms !== undefined);
-  return resets.length === 0 ? undefined : Math.max(...resets);
+  const spent = [{ remaining, resetMs }, tokens, ...windows]
+    .filter((window) => window.remaining === 0);
+  return longestOf(spent.map((window) => window.resetMs));
 }

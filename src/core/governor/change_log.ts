@@ -52,6 +52,8 @@ export class ChangeLog {
 
   compare(nowMs: number, inForce: InForce, start: Start | null): void {
     const told = this.#told;
+    // It mostly is the same, and each call's end asks.
+    if (isSame(told, inForce)) return;
     const now = steadied(nowMs, told, inForce);
     if (isSame(told, now)) return;
     this.#told = now;

@@ -95,15 +95,8 @@ function holds({ nowMs, pause, scout, resume }: Snapshot): Hold[] {
 
 function rates({ nowMs, operator, learned, headers }: Snapshot): Hold[] {
   const about = 'rate';
-  const operatorRate = `the operator's rate of ${operator.perMinute} starts a minute`;
   const leftFor = seconds(headers.atMs - nowMs);
-  return [{
-    about,
-    reason: `${operatorRate} leaves none for ${seconds(operator.atMs - nowMs)}`,
-    source: 'operator',
-    since: operator.sinceMs,
-    atMs: operator.atMs,
-  }, {
+  return [operatorHold(nowMs, operator, 'starts'), {
     about,
     reason: learnedReason(learned),
     source: 'learned',
@@ -121,21 +114,23 @@ function rates({ nowMs, operator, learned, headers }: Snapshot): Hold[] {
 }
 
 function tokenRates({ nowMs, operatorTokens, headerTokens }: Snapshot): Hold[] {
-  const about = 'rate';
-  const operatorRate = `the operator's rate of ${operatorTokens.perMinute} tokens a minute`;
-  return [{
-    about,
-    reason: `${operatorRate} leaves none for ${seconds(operatorTokens.atMs - nowMs)}`,
-    source: 'operator',
-    since: operatorTokens.sinceMs,
-    atMs: operatorTokens.atMs,
-  }, {
-    about,
+  return [operatorHold(nowMs, operatorTokens, 'tokens'), {
+    about: 'rate',
     reason: `the upstream's headers leave no tokens for ${seconds(headerTokens.atMs - nowMs)}`,
     source: 'header',
     since: headerTokens.sinceMs,
     atMs: headerTokens.atMs,
   }];
+}
+
+function operatorHold(
+  nowMs: number,
+  { perMinute, sinceMs, atMs }: Rate,
+  unit: 'starts' | 'tokens',
+): Hold {
+  const rate = `the operator's rate of ${perMinute} ${unit} a minute`;
+  const reason = `${rate} leaves none for ${seconds(atMs - nowMs)}`;
+  return { about: 'rate', reason, source: 'operator', since: sinceMs, atMs };
 }
 
 /** One call at a time, and nothing but a call, or the end of one, is waited for. */

@@ -19,7 +19,7 @@ import { dirname } from 'node:path';
 import { type Client, createClient, LibsqlError } from '@libsql/client';
 import { StoreError } from '../store.ts';
 import { encodePath } from './file_url.ts';
-import { storeError } from './store_error.ts';
+import { codeOf, storeError } from './store_error.ts';
 import { HASHES_SQL, missingMigrations, TABLES_SQL } from './migrate.ts';
 
 const MAGIC = 'SQLite format 3\0';
@@ -29,7 +29,7 @@ export function createFolder(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
+    const code = codeOf(error);
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw storeError(error);
     const where = code === 'EEXIST' ? 'is a file' : 'lies below a file';
     throw new StoreError('failed', `${dirname(path)} ${where}; a folder is wanted.`);

@@ -1,7 +1,7 @@
 /** The `file:` URL of a database, and the path in it. */
 import { readlinkSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { storeError } from './store_error.ts';
+import { codeOf, storeError } from './store_error.ts';
 
 /**
  * The path in a `file:` URL, absolute. Links are followed: what lies beside a database, its log,
@@ -21,7 +21,7 @@ function realPath(path: string): string {
     return realpathSync(path);
   } catch (error) {
     // Whoever opens the file tells what else is wrong with its path.
-    if (!isMissing(error)) return path;
+    if (codeOf(error) !== 'ENOENT') return path;
   }
   let target: string;
   try {
@@ -31,10 +31,6 @@ function realPath(path: string): string {
   }
   // A link to a file that is still to be made.
   return realPath(resolve(realpathSync(dirname(path)), target));
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 export function urlOfPath(path: string): string {

@@ -7,7 +7,7 @@ import { StoreError } from '../store.ts';
 export function storeError(error: unknown): StoreError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof StoreError) return cause;
-    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    const code = codeOf(cause);
     if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) {
       return new StoreError('busy', 'Another process holds the write lock of the database.', {
         cause,
@@ -23,10 +23,16 @@ export function storeError(error: unknown): StoreError {
   });
 }
 
+/** The code of an error of the driver or the file system; empty where it has none. */
+export function codeOf(error: unknown): string {
+  const hasCode = error instanceof Error && 'code' in error && typeof error.code === 'string';
+  return hasCode ? error.code as string : '';
+}
+
 /** Whether the disk itself failed to read or write, and is neither full nor locked. */
 export function isOfDisk(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && String(cause.code).startsWith('SQLITE_IOERR')) return true;
+    if (codeOf(cause).startsWith('SQLITE_IOERR')) return true;
   }
   return false;
 }
