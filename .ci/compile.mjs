@@ -68,7 +68,7 @@ try {
     '--no-check',
     '--no-prompt',
     // Why: docs/development.md, what speed costs.
-    '--v8-flags=--no-allocation-site-pretenuring',
+    '--v8-flags=--no-allocation-site-pretenuring,--initial-old-space-size=128',
     '--allow-net',
     '--allow-read',
     '--allow-write',

@@ -69,7 +69,7 @@ describe('the systemd unit', () => {
 });
 
 describe('the flags of the runtime', () => {
-  const FLAG = '--v8-flags=--no-allocation-site-pretenuring';
+  const FLAG = '--v8-flags=--no-allocation-site-pretenuring,--initial-old-space-size=128';
 
   it.each(['package.json', 'SECURITY.md', 'test/e2e/process.ts', 'test/bench/locks/servers.ts'])(
     'are in %s those of the binary',

@@ -20,7 +20,10 @@ const REST_MS = 100;
 
 /** What runs the program from its sources; other permissions than all, where they are named. */
 export function sources(main = 'src/main.ts', permissions: readonly string[] = ['-A']): string[] {
-  const flags = ['--quiet', '--v8-flags=--no-allocation-site-pretenuring'];
+  const flags = [
+    '--quiet',
+    '--v8-flags=--no-allocation-site-pretenuring,--initial-old-space-size=128',
+  ];
   return [DENO, 'run', ...flags, ...permissions, resolve(main)];
 }
 

@@ -8,7 +8,7 @@ export const ADMIN_TOKEN = 'benchmark-admin-token-0123456789abcdef';
 export const SERVE = [
   'run',
   '-A',
-  '--v8-flags=--no-allocation-site-pretenuring',
+  '--v8-flags=--no-allocation-site-pretenuring,--initial-old-space-size=128',
   'src/main.ts',
   'serve',
 ];
