@@ -2,16 +2,12 @@
  * `npm run bench:proxy`: small GETs and a body of 1 MiB through the proxy, beside nginx, HAProxy
  * and a plain fetch proxy in the same run, one after another in each round; a ratio is the median
  * of the rounds' own. Before the rounds each server runs warm, as one does for months. Needs
- * wrk, nginx and haproxy (Debian packages) on the PATH. Options: --seconds N, --rounds N,
- * --connections 1,16,64, --warm N (seconds; 0 to begin cold).
+ * h2load, nginx and haproxy (Debian: nghttp2-client, nginx, haproxy) on the PATH. Options:
+ * --seconds N, --rounds N, --connections 1,16,64, --warm N (seconds; 0 to begin cold).
  */
 import { inFolder, median, optionsOf } from '../head.ts';
+import { load, type Run } from './load.ts';
 import { startAll, type Target } from './servers.ts';
-
-interface Run {
-  readonly rate: number;
-  readonly p99ms: number;
-}
 
 const values = optionsOf({ seconds: '3', rounds: '5', connections: '1,16,64', warm: '6' });
 const WARM_CONNECTIONS = 16;
@@ -19,10 +15,10 @@ await inFolder(async (folder) => {
   const targets = await startAll(folder);
   try {
     for (const [what, path] of [['small GET', '/'], ['1 MiB', '/mib']] as const) {
-      console.log(`\n${what}: requests/s, p99 ms (medians of the rounds' ratios to nginx)`);
+      console.log(`\n${what}: requests/s, p99 ms, p99 ms at an even pace (ratios to nginx)`);
       if (Number(values.warm) > 0) {
         for (const target of targets) {
-          await load(target, path, { connections: WARM_CONNECTIONS, seconds: values.warm });
+          await run(target, path, { connections: WARM_CONNECTIONS, seconds: values.warm });
         }
       }
       for (const connections of values.connections.split(',').map(Number)) {
@@ -43,7 +39,7 @@ async function compare(
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const target of targets) {
       runs.get(target.name)?.push(
-        await load(target, path, { connections, seconds: values.seconds }),
+        await run(target, path, { connections, seconds: values.seconds }),
       );
     }
   }
@@ -54,30 +50,18 @@ async function compare(
   };
   const cells = targets.map(({ name }) => {
     const own = runs.get(name) ?? [];
-    return `${name} ${told(own, (run) => run.rate, 0)}, ${told(own, (run) => run.p99ms, 2)}`;
+    const rate = told(own, (run) => run.rate, 0);
+    const p99s = [told(own, (run) => run.p99ms, 2), told(own, (run) => run.p99evenMs, 2)];
+    return `${name} ${[rate, ...p99s].join(', ')}`;
   });
   console.log(`${String(connections).padStart(3)} connections | ${cells.join(' | ')}`);
 }
 
-async function load(
-  { name, port }: Target,
+function run(
+  { port }: Target,
   path: string,
   { connections, seconds }: { connections: number; seconds: string },
 ): Promise<Run> {
-  const { stdout } = await new Deno.Command('wrk', {
-    args: [
-      '-t1',
-      `-c${connections}`,
-      `-d${seconds}s`,
-      '--latency',
-      `http://127.0.0.1:${port}${path}`,
-    ],
-  }).output();
-  const text = new TextDecoder().decode(stdout);
-  const failed = /Non-2xx|Socket errors/.exec(text);
-  if (failed !== null) throw new Error(`${name}: ${text}`);
-  const [, rate = '0'] = /Requests\/sec:\s+([\d.]+)/.exec(text) ?? [];
-  const [, p99 = '0', unit = 'ms'] = /99%\s+([\d.]+)(us|ms|s)/.exec(text) ?? [];
-  const scale = { us: 0.001, ms: 1, s: 1000 }[unit] ?? 1;
-  return { rate: Number(rate), p99ms: Number(p99) * scale };
+  const url = `http://127.0.0.1:${port}${path}`;
+  return load({ url, connections, seconds: Number(seconds) });
 }
