@@ -1,9 +1,9 @@
 -- Acquires alone, for wrk. Two files give further headers: one line a request (each once), and one
 -- line a caller (in turn).
+dofile('test/bench/wrk.lua')
 local key, path
 local signed, callers = {}, {}
 local at = 0
-bad = 0
 
 local function read(file, lines)
   for line in io.lines(file) do lines[#lines + 1] = line:gsub('|', '\r\n') .. '\r\n' end
@@ -27,16 +27,4 @@ end
 
 function response(status)
   if status ~= 200 then bad = bad + 1 end
-end
-
-local threads = {}
-function setup(thread) threads[#threads + 1] = thread end
-
-function done(summary)
-  local badSum = 0
-  for _, thread in ipairs(threads) do badSum = badSum + thread:get('bad') end
-  local errors = summary.errors
-  local failed = errors.connect + errors.read + errors.write + errors.timeout
-  io.write(string.format('RESULT {"requests":%d,"us":%d,"bad":%d,"failed":%d}\n',
-    summary.requests, summary.duration, badSum, failed))
 end

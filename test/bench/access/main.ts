@@ -7,7 +7,7 @@
 import { signedHeaders } from '../../../src/access/signed_text.ts';
 import { signerOf, tokenOf } from '../../access/tokens.ts';
 import { inFolder, median } from '../head.ts';
-import { wrk } from '../locks/load.ts';
+import { wrk } from '../wrk.ts';
 import { startServer } from '../locks/servers.ts';
 
 const ROUNDS = 3;
@@ -69,9 +69,9 @@ async function measure(access: object, isSigned: boolean): Promise<Figures> {
       const cpuBeforeUs = await cpuUsOf(server.pid);
       const how = { connections: CONNECTIONS, seconds: SECONDS };
       const script = 'test/bench/access/acquire.lua';
-      const { requests, us } = await wrk(how, script, [server.origin, '--', ...args]);
+      const { requests, rate } = await wrk(how, script, [server.origin, '--', ...args]);
       const cpuUs = (await cpuUsOf(server.pid) - cpuBeforeUs) / requests;
-      return { rate: requests / us * 1e6, cpuUs };
+      return { rate, cpuUs };
     } finally {
       await server.end();
     }

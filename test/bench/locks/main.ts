@@ -5,9 +5,10 @@
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { inFolder, median, optionsOf } from '../head.ts';
+import type { Run } from '../wrk.ts';
 import { startNoop, startServer, type Target } from './servers.ts';
-import { load, type Run } from './load.ts';
 import { acquireLatencies } from './latency.ts';
+import { runPairs } from './pairs.ts';
 
 const FSYNC_US_MIN = 50;
 
@@ -22,7 +23,8 @@ async function main(folder: string): Promise<void> {
   const server = await startServer(folder);
   try {
     console.log(
-      'connections | requests/s noop, locks | ratio | p50 ms (both) | p99 ms (both) | p99 ratio',
+      'connections | requests/s noop, locks | ratio | p50 ms (both) | p99 ms (both) | ratio | ' +
+        'p99 ms at an even pace (both) | ratio',
     );
     for (const connections of values.connections.split(',').map(Number)) {
       await compare(connections, noop, server);
@@ -45,7 +47,7 @@ async function compare(connections: number, noop: Target, server: Target): Promi
   const options = { connections, seconds: Number(values.seconds) };
   const pairs: { noop: Run; locks: Run }[] = [];
   for (let round = 0; round < Number(values.rounds); round++) {
-    pairs.push({ noop: await load(noop, options), locks: await load(server, options) });
+    pairs.push({ noop: await runPairs(noop, options), locks: await runPairs(server, options) });
   }
   const of = (pick: (pair: { noop: Run; locks: Run }) => number) => median(pairs.map(pick));
   const ms = (us: number) => (us / 1000).toFixed(2);
@@ -56,6 +58,8 @@ async function compare(connections: number, noop: Target, server: Target): Promi
     `${ms(of((p) => p.noop.p50us))}, ${ms(of((p) => p.locks.p50us))}`,
     `${ms(of((p) => p.noop.p99us))}, ${ms(of((p) => p.locks.p99us))}`,
     of((p) => p.locks.p99us / p.noop.p99us).toFixed(2),
+    `${ms(of((p) => p.noop.p99evenUs))}, ${ms(of((p) => p.locks.p99evenUs))}`,
+    of((p) => p.locks.p99evenUs / p.noop.p99evenUs).toFixed(2),
   ].join(' | '));
 }
 

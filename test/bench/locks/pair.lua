@@ -1,9 +1,8 @@
 -- Acquire and release in turn, for wrk. A slot that was granted is released by the next request
 -- that any connection sends, so as many acquires as releases are sent. Only status 200 is good.
+dofile('test/bench/wrk.lua')
 local held = {}
 local key, acquirePath, releaseStem
-bad = 0
-grants = 0
 
 function init(args)
   key = args[1]
@@ -25,25 +24,5 @@ function response(status, _, body)
     return
   end
   local slot = string.match(body, '"slotId":"([^"]+)"')
-  if slot then
-    grants = grants + 1
-    held[#held + 1] = slot
-  end
-end
-
-local threads = {}
-function setup(thread) threads[#threads + 1] = thread end
-
-function done(summary, latency)
-  local badSum, grantSum = 0, 0
-  for _, thread in ipairs(threads) do
-    badSum = badSum + thread:get('bad')
-    grantSum = grantSum + thread:get('grants')
-  end
-  local errors = summary.errors
-  local failed = errors.connect + errors.read + errors.write + errors.timeout
-  io.write(string.format(
-    'RESULT {"requests":%d,"grants":%d,"us":%d,"bad":%d,"failed":%d,"p50us":%d,"p99us":%d}\n',
-    summary.requests, grantSum, summary.duration, badSum, failed,
-    latency:percentile(50), latency:percentile(99)))
+  if slot then held[#held + 1] = slot end
 end

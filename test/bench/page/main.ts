@@ -8,7 +8,7 @@
 import type { Browser } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import { inFolder, median, optionsOf } from '../head.ts';
-import { load } from '../locks/load.ts';
+import { runPairs } from '../locks/pairs.ts';
 import { admin, ADMIN_TOKEN, startServer, type Target } from '../locks/servers.ts';
 
 const RATIO_WANTED = 0.9;
@@ -27,10 +27,10 @@ async function main(folder: string): Promise<void> {
   try {
     await fill(server);
     const options = { connections: Number(values.connections), seconds: Number(values.seconds) };
-    await load(server, options);
+    await runPairs(server, options);
     const ratios: number[] = [];
     for (let round = 0; round < Number(values.rounds); round++) {
-      const measure = () => load(server, options);
+      const measure = () => runPairs(server, options);
       // Which comes first alternates, so that a machine that slows down favours neither.
       const early = round % 2 === 0 ? await measure() : null;
       const open = await withPages(browser, server, measure);

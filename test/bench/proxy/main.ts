@@ -2,11 +2,11 @@
  * `npm run bench:proxy`: small GETs and a body of 1 MiB through the proxy, beside nginx, HAProxy
  * and a plain fetch proxy in the same run, one after another in each round; a ratio is the median
  * of the rounds' own. Before the rounds each server runs warm, as one does for months. Needs
- * h2load, nginx and haproxy (Debian: nghttp2-client, nginx, haproxy) on the PATH. Options:
- * --seconds N, --rounds N, --connections 1,16,64, --warm N (seconds; 0 to begin cold).
+ * wrk, nginx and haproxy (Debian packages) on the PATH. Options: --seconds N, --rounds N,
+ * --connections 1,16,64, --warm N (seconds; 0 to begin cold).
  */
 import { inFolder, median, optionsOf } from '../head.ts';
-import { load, type Run } from './load.ts';
+import { type Run, wrk } from '../wrk.ts';
 import { startAll, type Target } from './servers.ts';
 
 const values = optionsOf({ seconds: '3', rounds: '5', connections: '1,16,64', warm: '6' });
@@ -51,8 +51,9 @@ async function compare(
   const cells = targets.map(({ name }) => {
     const own = runs.get(name) ?? [];
     const rate = told(own, (run) => run.rate, 0);
-    const p99s = [told(own, (run) => run.p99ms, 2), told(own, (run) => run.p99evenMs, 2)];
-    return `${name} ${[rate, ...p99s].join(', ')}`;
+    const p99 = told(own, (run) => run.p99us / 1000, 2);
+    const p99even = told(own, (run) => run.p99evenUs / 1000, 2);
+    return `${name} ${rate}, ${p99}, ${p99even}`;
   });
   console.log(`${String(connections).padStart(3)} connections | ${cells.join(' | ')}`);
 }
@@ -63,5 +64,5 @@ function run(
   { connections, seconds }: { connections: number; seconds: string },
 ): Promise<Run> {
   const url = `http://127.0.0.1:${port}${path}`;
-  return load({ url, connections, seconds: Number(seconds) });
+  return wrk({ connections, seconds: Number(seconds) }, 'test/bench/wrk.lua', [url]);
 }
