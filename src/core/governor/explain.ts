@@ -4,6 +4,7 @@
  * snapshot and decides nothing.
  */
 import type { GovernorStatus } from './governor.ts';
+import type { SpacingCause } from './spacing.ts';
 
 export interface Snapshot {
   readonly nowMs: number;
@@ -24,7 +25,11 @@ export interface Snapshot {
     readonly isInFlight: boolean;
     readonly isQuota: boolean;
   };
-  readonly resume: { readonly fromMs: number; readonly atMs: number };
+  readonly spacing: {
+    readonly cause: SpacingCause;
+    readonly fromMs: number;
+    readonly atMs: number;
+  };
   /** By source: units a minute, null where it sets none, and when it lets the next start go. */
   readonly learned: Rate & { readonly growsAtMs: number };
   readonly headers: Rate & { readonly isExhausted: boolean };
@@ -70,7 +75,7 @@ function longest(nowMs: number, gates: readonly Hold[]): Explanation | null {
   return { ...told, nextChangeAt: Math.ceil(atMs) };
 }
 
-function holds({ nowMs, pause, scout, resume }: Snapshot): Hold[] {
+function holds({ nowMs, pause, scout }: Snapshot): Hold[] {
   const about = 'pause';
   return [{
     about,
@@ -84,19 +89,24 @@ function holds({ nowMs, pause, scout, resume }: Snapshot): Hold[] {
     source: 'learned',
     since: scout.sinceMs,
     atMs: scout.sinceMs === Infinity ? -Infinity : scout.atMs,
-  }, {
-    about,
-    reason: 'calls are taken again: they start at the pace from before the refusals',
-    source: 'learned',
-    since: resume.fromMs,
-    atMs: resume.atMs,
   }];
 }
 
-function rates({ nowMs, operator, learned, headers }: Snapshot): Hold[] {
+const SPACING_REASONS: Readonly<Record<SpacingCause, string>> = {
+  hold: 'calls are taken again: they start at the pace from before the refusals',
+  trial: 'one more in flight is tried: calls start one by one meanwhile',
+};
+
+function rates({ nowMs, spacing, operator, learned, headers }: Snapshot): Hold[] {
   const about = 'rate';
   const leftFor = seconds(headers.atMs - nowMs);
   return [operatorHold(nowMs, operator, 'starts'), {
+    about,
+    reason: SPACING_REASONS[spacing.cause],
+    source: 'learned',
+    since: spacing.fromMs,
+    atMs: spacing.atMs,
+  }, {
     about,
     reason: learnedReason(learned),
     source: 'learned',

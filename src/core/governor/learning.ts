@@ -12,14 +12,16 @@ import { HeaderGate } from './header_gate.ts';
 import { LearnedRate } from './learned_rate.ts';
 import { Level } from './level.ts';
 import { Pause } from './pause.ts';
-import { Resume } from './resume.ts';
 import { Scout } from './scout.ts';
+import { Spacing } from './spacing.ts';
 
 const MINUTE_SECONDS = 60;
 /** So many refusal events in a row, each of a lower level, are no matter of the level. */
 const STREAK_SCOUTS = 4;
 /** A start that was paced by a rate just lowered was refused too. */
 const RATE_STREAK_SCOUTS = 2;
+/** With so few slots a rate that refuses two starts at once looks like a cap. */
+const FEW_SLOTS = 3;
 const SAVED_MS_MAX = 86_400_000;
 
 export class Learning {
@@ -30,7 +32,7 @@ export class Learning {
   headers = new HeaderGate();
   readonly pause = new Pause();
   readonly scout = new Scout();
-  readonly resume = new Resume();
+  readonly spacing = new Spacing();
   readonly #changes: ChangeLog;
   readonly #random: () => number;
   #settings: GovernorSettings;
@@ -95,18 +97,17 @@ export class Learning {
 
   /** The instant until which all wait, whatever the rates say. */
   heldUntilMs(nowMs: number): number {
-    const { pause, scout, resume } = this;
-    return Math.max(nowMs, pause.untilMs, scout.opensAtMs(nowMs), resume.opensAtMs(nowMs));
+    return Math.max(nowMs, this.pause.untilMs, this.scout.opensAtMs(nowMs));
   }
 
   started(nowMs: number, start: Start, limit: number): void {
-    const { level, learned, blame, headers, scout, resume } = this;
+    const { level, learned, blame, headers, scout, spacing } = this;
     this.#lastSequence = start.sequence;
     this.#lastInFlight = start.inFlight;
-    learned.started(nowMs, scout.isActive || nowMs < resume.untilMs);
+    learned.started(nowMs, scout.isActive || nowMs < spacing.untilMs);
     blame.started(limit);
     headers.started(nowMs, start);
-    resume.started(nowMs);
+    spacing.started(nowMs);
     if (scout.isInFlight) this.presume(nowMs);
     else if (scout.isActive) scout.started(nowMs, start.sequence);
     if (this.#isAdaptive) level.started(nowMs, start.inFlight, start.sequence);
@@ -165,17 +166,17 @@ export class Learning {
 
   /** The try of the scout was accepted, or not refused in the time that a refusal takes. */
   #reopen(nowMs: number): void {
-    const { scout, learned, resume } = this;
+    const { scout, learned, spacing } = this;
     const perSecond = learned.recentPerSecond(nowMs);
     if (scout.isQuota(nowMs)) learned.restart(scout.startedAtMs);
     else this.#measure(scout.startedAtMs, scout.refusals);
     this.#changes.because('the upstream takes calls again');
-    resume.begin(nowMs, nowMs - scout.sinceMs, perSecond);
+    spacing.afterHold(nowMs, nowMs - scout.sinceMs, perSecond);
     scout.leave();
   }
 
   #seekLevel(nowMs: number, start: Start, { firstByteMs }: Outcome): void {
-    const { level, gradient, scout } = this;
+    const { level, gradient, scout, learned, spacing } = this;
     if (firstByteMs !== undefined) {
       const strain = gradient.sample(nowMs, firstByteMs, level.value);
       if (strain.kind === 'slow') level.lower(nowMs, strain.level, this.#lastSequence);
@@ -187,6 +188,9 @@ export class Learning {
     const move = level.succeeded(nowMs, start, known);
     if (move === null) return;
     gradient.grew();
+    if (move === 'probed' && level.value <= FEW_SLOTS && !learned.isActive) {
+      spacing.forTrial(nowMs, learned.recentPerSecond(nowMs));
+    }
     this.#changes.because(move === 'grown' ? 'all slots in use succeed' : 'a trial of one more');
   }
 

@@ -83,9 +83,10 @@ export class PoolGovernor implements Governor {
   }
 
   opening(nowMs: number, tokens: number, ahead: number): Opening {
-    const { pause, scout, learned, headers } = this.#learning;
+    const { pause, scout, spacing, learned, headers } = this.#learning;
     const heldUntilMs = this.#learning.heldUntilMs(nowMs);
     const rateAtMs = Math.max(
+      spacing.opensAtMs(heldUntilMs),
       this.#operator.opensAtMs(heldUntilMs, ahead),
       learned.opensAtMs(heldUntilMs, ahead),
       headers.opensAtMs(heldUntilMs, ahead),
@@ -183,7 +184,7 @@ export class PoolGovernor implements Governor {
   }
 
   #snapshot(nowMs: number): Snapshot {
-    const { level, gradient, pause, scout, resume } = this.#learning;
+    const { level, gradient, pause, scout, spacing } = this.#learning;
     const { mode, max } = this.#settings.concurrency;
     return {
       nowMs,
@@ -203,7 +204,11 @@ export class PoolGovernor implements Governor {
         isInFlight: scout.isInFlight,
         isQuota: scout.isQuota(nowMs),
       },
-      resume: { fromMs: resume.fromMs, atMs: resume.opensAtMs(nowMs) },
+      spacing: {
+        cause: spacing.cause,
+        fromMs: spacing.fromMs,
+        atMs: spacing.opensAtMs(nowMs),
+      },
       ...this.#rates(nowMs),
       beganAtMs: this.#beganAtMs,
     };
