@@ -14,6 +14,9 @@ const PER_SECOND_MIN = 1 / 60;
 const ACCEPTED_MIN = 5;
 const ELAPSED_MS_MIN = 2000;
 const WINDOW_MS = 60_000;
+/** What a drought leaves of the rate at least; and one that the rate's own growth brought about. */
+const LEFT_SHARE_MIN = 0.5;
+const LEFT_SHARE_GROWN_MIN = 0.9;
 const GROWTH_FIRST = 0.02;
 const GROWTH_MAX = 1;
 /** A rate has not carried before so many starts went at it. */
@@ -43,6 +46,7 @@ export class LearnedRate {
   #minuteBefore = 0;
   #droughtFromMs = Infinity;
   #before: number | null = null;
+  #isGrownTooFar = false;
   #growth = GROWTH_FIRST;
   #gapMs = GAP_MS_MIN;
   #changedAtMs = -Infinity;
@@ -114,6 +118,8 @@ export class LearnedRate {
     if (this.perSecond === null) return;
     if (!isHeld) this.#noteBound(nowMs);
     this.#pacer.take(nowMs);
+    // What was held back by other means has stored no burst.
+    if (isHeld) this.#pacer.drain(nowMs, 1);
   }
 
   #noteBound(nowMs: number): void {
@@ -155,10 +161,10 @@ export class LearnedRate {
   /** A paced start was refused: back to what carried before. */
   cut(nowMs: number): boolean {
     if (this.perSecond === null) return false;
-    const isOwnGrowth = this.#before !== null;
+    this.#isGrownTooFar = this.#before !== null;
     this.#set(this.#before ?? this.perSecond * MARGIN);
     this.#before = null;
-    if (isOwnGrowth) this.#gapMs = Math.min(this.#gapMs * 2, GAP_MS_MAX);
+    if (this.#isGrownTooFar) this.#gapMs = Math.min(this.#gapMs * 2, GAP_MS_MAX);
     this.#growth = GROWTH_FIRST;
     this.#changedAtMs = nowMs;
     return true;
@@ -180,7 +186,9 @@ export class LearnedRate {
     const wanted = measured * MARGIN;
     // Where something else held back, what was accepted says nothing of the rate.
     if (this.perSecond !== null && (wanted >= this.perSecond || !this.isBinding)) return;
-    this.#set(this.perSecond === null ? wanted : Math.max(wanted, this.perSecond / 2));
+    // While the rate grew the upstream would have taken more than it was asked for.
+    const leftShare = this.#isGrownTooFar ? LEFT_SHARE_GROWN_MIN : LEFT_SHARE_MIN;
+    this.#set(this.perSecond === null ? wanted : Math.max(wanted, this.perSecond * leftShare));
     this.#changedAtMs = startedAtMs;
     this.#before = null;
     this.#pacer.drain(startedAtMs, Math.min(refusals, DEBT_MS_MAX / this.#pacer.periodMs));

@@ -36,6 +36,8 @@ describe('the shipped governor, simulated', () => {
     ['bucket2', 0.95, 0.045],
     ['restartSliding', 0.95, 0.03],
     ['tokenHeaders', 0.95, 0.01],
+    ['strict10', 0.7, 0.015],
+    ['strict20RetryAfter', 0.6, 0.01],
   ])('%s: goodput at least %d, refused at most %d of the calls', (name, goodput, refused) => {
     const row = run(name);
     expect(row.goodput).toBeGreaterThanOrEqual(goodput);

@@ -81,6 +81,34 @@ describe('LearnedRate', () => {
     expect(rate.opensAtMs(T0 + 60_000, 0)).toBe(T0 + 60_500);
   });
 
+  test('what was held back by other means has stored no burst', () => {
+    const rate = new LearnedRate();
+    rate.seed(T0, 2, 0);
+    rate.started(T0 + 60_000, true);
+    expect(rate.opensAtMs(T0 + 60_000, 0)).toBe(T0 + 60_500);
+  });
+
+  test.each([
+    ['halves a rate that was in force', false, 5],
+    ['lowers one that had just grown by a tenth', true, 9],
+  ])('a drought %s, at most', (_, hasGrown, perSecond) => {
+    const rate = new LearnedRate();
+    rate.seed(T0, 10, 0);
+    let nowMs = T0;
+    for (let count = 0; count < 200; count += 1) {
+      nowMs = rate.opensAtMs(nowMs, 0);
+      rate.started(nowMs, false);
+    }
+    if (hasGrown) expect(rate.grow(nowMs, Infinity)).not.toBeNull();
+    rate.ranDry(nowMs);
+    rate.cut(nowMs);
+    const carried = rate.perSecond ?? NaN;
+    // A drought so long that what was accepted tells of next to nothing.
+    rate.started(nowMs + 100_000, true);
+    rate.reopened(nowMs + 100_000, 0);
+    expect(rate.perSecond).toBeCloseTo(perSecond / 10 * carried);
+  });
+
   test('grow waits longer than the memory of the upstream, and a cut undoes it', () => {
     const rate = new LearnedRate();
     rate.seed(T0, 2, 60_000);
