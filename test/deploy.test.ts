@@ -82,6 +82,11 @@ describe('the flags of the runtime', () => {
   );
 });
 
+it("npm's scripts hand signals on to the server", () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+  for (const name of ['start', 'nthbouncer']) expect(scripts[name]).toMatch(/^exec deno run /);
+});
+
 describe('the image', () => {
   it('copies what is there, and what the build makes', () => {
     const copied = [...dockerfile.matchAll(/^COPY ((?!--from).*) \S+$/gm)]
