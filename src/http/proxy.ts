@@ -10,7 +10,6 @@ import type { HeaderLines } from '../http1/header_lines.ts';
 import type { Incoming } from '../http1/incoming.ts';
 import { type BodySource, sourceOf } from '../http1/incoming_body.ts';
 import type { Granted } from '../scheduler/verdict.ts';
-import type { Target } from '../upstream/target.ts';
 import type { Bytes } from './body.ts';
 import { Call } from './call.ts';
 import type { Caller, Passed } from './callers.ts';
@@ -103,7 +102,7 @@ export class ProxyDoor {
     try {
       const { request, bodyRead } = call;
       const body = bodyRead === null ? request.body : await bodyOf(bodyRead);
-      return await this.#forward(admitted, { granted: verdict, target, body });
+      return await this.#forward(admitted, verdict, body);
     } catch (error) {
       scheduler.release(entry.pool, verdict.lease.slotId, { kind: 'unknown' });
       throw error;
@@ -112,15 +111,25 @@ export class ProxyDoor {
 
   #forward(
     admitted: Admitted,
-    { granted, target, body }: { granted: Granted; target: Target; body: BodySource | null },
+    granted: Granted,
+    body: BodySource | null,
   ): Answer | Promise<Answer> {
-    const { call, caller: { entry, carriers } } = admitted;
+    const { call, caller: { entry: asked, carriers } } = admitted;
     const { request, peer, target: path } = call;
-    const { scheduler, access } = this.#server;
-    const choice = target.credentials.choose(scheduler.clock.nowMs());
+    const { scheduler, access, forwarding, directory } = this.#server;
     const { queuedMs } = granted;
+    // What was moved or taken back while it waited must not be used any more.
+    const now = directory.get(call.pool);
+    const entry = now?.pool === asked.pool ? now : asked;
+    const unused = () => scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
+    const target = forwarding.targetOf(entry.spec);
+    if (target === null) {
+      unused();
+      return this.#turnAway(admitted, 'no_upstream', { queuedMs });
+    }
+    const choice = target.credentials.choose(scheduler.clock.nowMs());
     if (choice.kind === 'cooling') {
-      scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
+      unused();
       return this.#refuseCooling(admitted, choice.untilMs, queuedMs);
     }
     const address = call.address.text;
@@ -144,7 +153,7 @@ export class ProxyDoor {
       isUpgrade: upgrades,
     });
     if (head.length > CEILINGS.headBytes) {
-      scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
+      unused();
       return this.#turnAway(admitted, 'head_too_large', { queuedMs });
     }
     const proxied = new Proxied(this.#server, {

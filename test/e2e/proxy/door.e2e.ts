@@ -216,6 +216,21 @@ describe('credentials', () => {
     expect(upstream.requests).toHaveLength(5);
   });
 
+  it('are those in force when the wait ends', async () => {
+    const credentials = (name: string) => [{ name, header: 'X-Api-Key', value: secretOf(name) }];
+    await server.pool('moved', upstream.port, {
+      limit: 1,
+      upstream: { credentials: credentials('a') },
+    });
+    const release = await hold('moved');
+    const waiting = server.call({ pool: 'moved' });
+    await sleep(100);
+    await server.admin('PATCH', '/pools/moved', { upstream: { credentials: credentials('c') } });
+    await release();
+    expect((await waiting).status).toBe(200);
+    expect(seen()).toEqual([secretOf('c')]);
+  });
+
   it('are shown nowhere, and kept where a change leaves them out', async () => {
     await server.admin('PATCH', '/pools/keys', {
       upstream: { credentials: [{ name: 'a', header: 'x-other' }] },
