@@ -92,6 +92,7 @@ async function deletePool(context: Context, server: Server): Promise<Response> {
     await directory.remove(entry);
     return entry.spec.name;
   });
+  forwarding.forget(name);
   // What is forwarded loses its slot as any lease does, so it ends.
   for (const underWay of forwarding.underWay) {
     if (underWay.pool === name) underWay.end();

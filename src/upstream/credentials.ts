@@ -34,13 +34,16 @@ export class Credentials {
   readonly #all: readonly Credential[];
   #uses = 0;
 
-  /** @param before those of the same upstream until now: who is known keeps its state. */
+  /**
+   * @param before those of the same pool until now: who stays is the same object, since requests
+   * that carry it are under way.
+   */
   constructor(specs: readonly CredentialSpec[], before: Credentials | null = null) {
     const known = before === null ? [] : before.#all;
-    this.#all = specs.map((spec) => {
-      const same = known.find(({ name, value }) => name === spec.name && value === spec.value);
-      return { usedAs: 0, coolsUntilMs: 0, status: null, ...same, ...spec };
-    });
+    this.#all = specs.map((spec) =>
+      known.find((one) => isSame(one, spec)) ??
+        { ...spec, usedAs: 0, coolsUntilMs: 0, status: null }
+    );
     this.#uses = before === null ? 0 : before.#uses;
   }
 
@@ -96,6 +99,10 @@ export class Credentials {
       };
     });
   }
+}
+
+function isSame(one: CredentialSpec, other: CredentialSpec): boolean {
+  return one.name === other.name && one.header === other.header && one.value === other.value;
 }
 
 export interface CredentialState {

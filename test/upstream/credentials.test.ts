@@ -34,7 +34,22 @@ describe('Credentials', () => {
     expect(nameAt(credentials, 5000)).toBe('b');
     expect(nameAt(credentials, 59_999)).toBe('b');
     expect(nameAt(credentials, 60_000)).toBe('a');
-    refuse(new Credentials(SPECS), 500);
+  });
+
+  it('puts none aside after other failures', () => {
+    const [spec] = SPECS;
+    const credentials = new Credentials(spec === undefined ? [] : [spec]);
+    refuse(credentials, 500);
+    expect(nameAt(credentials, 0)).toBe('a');
+  });
+
+  it('hears of what was sent before a change', () => {
+    const before = new Credentials(SPECS);
+    const choice = before.choose(0);
+    if (choice.kind !== 'chosen' || choice.credential === null) throw new Error('none');
+    const after = new Credentials(SPECS, before);
+    before.observe(choice.credential, { kind: 'ok', status: 401 }, 0);
+    expect([1, 2].map((nowMs) => nameAt(after, nowMs))).toEqual(['b', 'b']);
   });
 
   it('puts one aside for a second at least, and as long as a 403 of a rate says', () => {
