@@ -87,6 +87,44 @@ describe('gatesOf', () => {
   });
 });
 
+describe('the gate of credentials', () => {
+  const calm = { inUse: 0, effectiveLimit: 2, queued: 0, gate: null };
+  const free = (name: string) => ({ name, coolingUntil: null, coolingFor: null });
+  const aside = (name: string, coolingFor: number, coolingUntil: number) => ({
+    name,
+    coolingFor,
+    coolingUntil,
+  });
+  const gateOf = (...credentials: object[]) =>
+    gatesOf({ ...calm, credentials }).find(({ gate }) => gate === 'credentials');
+
+  it('is shut while all are put aside, and tells each by name, status and time', () => {
+    const credentials = [aside('a', 401, 60_000), aside('b', 429, 9_000)];
+    const shut = refusing(gatesOf({ ...calm, credentials }));
+    expect(shut).toMatchObject({ gate: 'credentials', until: 9_000 });
+    expect(shut?.why).toBe(
+      'all credentials are put aside: ' +
+        'a by 401 until 1970-01-01T00:01:00Z, b by 429 until 1970-01-01T00:00:09Z',
+    );
+    const gates = gatesOf({ ...calm, gate: { reason: 'paused', until: null }, credentials });
+    expect(refusing(gates)).toMatchObject({ gate: 'pause' });
+  });
+
+  it('is open while one is free, and tells those that are aside', () => {
+    expect(gateOf(aside('a', 403, 60_000), free('b'), free('c'))).toMatchObject({
+      isOpen: true,
+      until: null,
+      why: 'put aside: a by 403 until 1970-01-01T00:01:00Z; calls go on with b, c',
+    });
+    expect(gateOf(free('a'))).toMatchObject({ isOpen: true, why: 'none is put aside' });
+  });
+
+  it('is not there where there are none', () => {
+    expect(gateOf()).toBeUndefined();
+    expect(gatesOf(calm)).toHaveLength(4);
+  });
+});
+
 describe('poolsNow', () => {
   const client = (code: string) => ({
     get: async (path: string) => {
@@ -116,6 +154,31 @@ describe('poolFinding', () => {
     ['odd', { ...spec, access: { key: { required: false } } }, calm],
   ])('calls it %s', (state, pool, status) => {
     expect(poolFinding(pool, status)).toMatchObject({ check: 'pool p', state });
+  });
+
+  it.each([
+    [{ a: 401 }, 'the upstream refused the credential a with 401; is its value right?'],
+    [
+      { a: 401, b: 429, c: 403 },
+      'the upstream refused the credential a with 401 and the credential c with 403; ' +
+      'are their values right?',
+    ],
+  ])('asks for the value of a credential that was refused: %o', (refused, detail) => {
+    const credentials = Object.entries(refused).map(([name, coolingFor]) => ({
+      name,
+      coolingFor,
+      coolingUntil: 60_000,
+    }));
+    const keyless = { ...spec, access: { key: { required: false } } };
+    expect(poolFinding(keyless, { ...calm, credentials })).toMatchObject({ state: 'odd', detail });
+  });
+
+  it('is well with credentials that are free, or throttled', () => {
+    const credentials = [
+      { name: 'a', coolingFor: null, coolingUntil: null },
+      { name: 'b', coolingFor: 429, coolingUntil: 60_000 },
+    ];
+    expect(poolFinding(spec, { ...calm, credentials })).toMatchObject({ state: 'ok' });
   });
 });
 
