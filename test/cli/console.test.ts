@@ -7,7 +7,7 @@ import { poolFinding } from '../../src/cli/doctor.ts';
 import { durationMs, shownMs } from '../../src/cli/duration.ts';
 import { instantOf } from '../../src/cli/fields.ts';
 import { gatesOf, refusing } from '../../src/cli/gates.ts';
-import { Fresh } from '../../src/cli/log_command.ts';
+import { COLUMNS, Fresh } from '../../src/cli/log_command.ts';
 import { poolsNow } from '../../src/cli/pool_commands.ts';
 import { settingsOf } from '../../src/cli/settings_words.ts';
 import { tableOf } from '../../src/cli/show.ts';
@@ -203,6 +203,32 @@ describe('Fresh', () => {
 
   it('begins at now where nothing was shown', () => {
     expect(new Fresh([], 50_000).sinceMs).toBe(45_000);
+  });
+});
+
+describe('the table of the log', () => {
+  const row = { at: 0, outcome: 'granted', queuedMs: 0, slots: 1, address: '127.0.0.1' };
+  const cells = (...rows: object[]) =>
+    tableOf(rows.map((more) => ({ ...row, ...more })), COLUMNS)
+      .map((line) => line.split(/ {2,}/).slice(-3));
+
+  it('tells of a proxied call what it asked, the answer of the upstream and the credential', () => {
+    const proxied = { method: 'GET', path: '/v1/models', upstreamStatus: 401, credential: 'a' };
+    const unsent = { method: 'PUT', path: '/x', upstreamStatus: null, credential: null };
+    expect(cells({ holder: 'w-1' }, { holder: null, ...proxied }, { holder: null, ...unsent }))
+      .toEqual([
+        ['UPSTREAM', 'CREDENTIAL', 'HOLDER OR REQUEST'],
+        ['-', '-', 'w-1'],
+        ['401', 'a', 'GET /v1/models'],
+        ['-', '-', 'PUT /x'],
+      ]);
+  });
+
+  it('stands in the same columns whatever else is printed with a row', () => {
+    const rows = [{ ...row, reason: 'credentials' }, { ...row, method: 'GET', path: '/' }];
+    const titles = tableOf([], COLUMNS);
+    const apart = rows.flatMap((one) => tableOf([one], COLUMNS).slice(1));
+    expect([...titles, ...apart]).toEqual(tableOf(rows, COLUMNS));
   });
 });
 
