@@ -36,20 +36,20 @@ describe('a credential that the upstream refuses', () => {
     expect(JSON.parse(json)).toMatchObject({ refuses: 'credentials' });
   });
 
+  it('is odd to doctor', async () => {
+    const { code, out } = await nthbouncer('doctor');
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /\npool wrong +odd +the upstream refused the credential key-a with 401; is its value right\?/,
+    );
+  });
+
   it('is seen in the log, with what was asked', async () => {
     // Rows of proxied calls follow within a second.
     let out = '';
     while (!out.includes('GET')) ({ out } = await nthbouncer('log', 'wrong'));
     expect(out).toMatch(
       /^AT .* HOLDER OR REQUEST\n.* granted .* 401 {2}key-a +GET \/v1\/models\n$/,
-    );
-  });
-
-  it('is odd to doctor', async () => {
-    const { code, out } = await nthbouncer('doctor');
-    expect(code).toBe(0);
-    expect(out).toMatch(
-      /\npool wrong +odd +the upstream refused the credential key-a with 401; is its value right\?/,
     );
   });
 });
