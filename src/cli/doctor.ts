@@ -11,6 +11,7 @@ import type { Shown } from './show.ts';
 import { consoleCommand, printJson, printTable } from './show.ts';
 import { shownMs } from './duration.ts';
 import { fieldOf, numberOf, textOf } from './fields.ts';
+import { putAside } from './gates.ts';
 import { poolsNow } from './pool_commands.ts';
 import { serverNowMs } from './server_time.ts';
 import { serverUrl } from './server_url.ts';
@@ -102,6 +103,8 @@ export function poolFinding(spec: Row, status: Row): Finding {
   const count = (field: string) => numberOf(status, field) ?? 0;
   const odd = (detail: string): Finding => ({ check, state: 'odd', detail });
   const reason = textOf(status, 'reason');
+  const refused = refusedCredentials(status);
+  if (refused !== null) return odd(refused);
   if (fieldOf(status, 'paused') === true) return odd(reason);
   if (fieldOf(spec, 'access.key.required') === false) {
     return odd('anybody may call it, with no key');
@@ -111,6 +114,16 @@ export function poolFinding(spec: Row, status: Row): Finding {
   const waits = count('queued') > 0 && count('oldestWaitMs') > AGE_MS_ODD;
   if (waits) return odd(`somebody waits for ${shownMs(count('oldestWaitMs'))}: ${reason}`);
   return finding(check, true, `${count('inUse')} of ${count('effectiveLimit')} in use; ${reason}`);
+}
+
+/** Those whose value may be wrong: a person has to look, time does not mend it. */
+function refusedCredentials(status: Row): string | null {
+  const refused = putAside(status)
+    .filter((row) => [401, 403].includes(numberOf(row, 'coolingFor') ?? 0))
+    .map((row) => `the credential ${textOf(row, 'name')} with ${textOf(row, 'coolingFor')}`);
+  if (refused.length === 0) return null;
+  const asked = refused.length === 1 ? 'is its value right?' : 'are their values right?';
+  return `the upstream refused ${refused.join(' and ')}; ${asked}`;
 }
 
 function finding(check: string, isRight: boolean, detail: string): Finding {

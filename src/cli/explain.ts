@@ -25,7 +25,8 @@ async function explain(pool: string, { json }: Shown): Promise<void> {
   if (shut === null) print(`${pool} would grant a slot now.`);
   else {
     const until = shut.until === null ? '' : `, until ${instantOf({ ...shut }, 'until')}`;
-    print(`${pool} would refuse now${until}: ${harmless(shut.why)}.`);
+    const whom = shut.gate === 'credentials' ? ' proxied calls' : '';
+    print(`${pool} would refuse${whom} now${until}: ${harmless(shut.why)}.`);
   }
   print('');
   printTable(gates.map((gate) => ({ ...gate })), [

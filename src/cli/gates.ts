@@ -1,12 +1,13 @@
 /**
  * Which gate of a pool would refuse a caller now, and until when, in the order in which a caller
- * meets them: the pause, the rate, whoever waits already, the slots.
+ * meets them: the pause, the rate, whoever waits already, the slots; and last what holds back
+ * proxied calls alone, the credentials.
  */
 import type { Row } from './admin_client.ts';
-import { fieldOf, numberOf, textOf } from './fields.ts';
+import { fieldOf, instantOf, numberOf, rowsOf, textOf } from './fields.ts';
 
 export interface Gate {
-  readonly gate: 'pause' | 'rate' | 'queue' | 'slots';
+  readonly gate: 'pause' | 'rate' | 'queue' | 'slots' | 'credentials';
   readonly isOpen: boolean;
   /** Epoch ms; null: not known, or not for time alone to open. */
   readonly until: number | null;
@@ -34,7 +35,36 @@ export function gatesOf(status: Row): Gate[] {
       until: null,
       why: why === null ? slots : `${slots}; limit: ${why}`,
     },
+    ...credentialsGate(status),
   ];
+}
+
+/** Of proxied calls alone: shut while all credentials are put aside. No gate where none is set. */
+function credentialsGate(status: Row): Gate[] {
+  const all = rowsOf(status, 'credentials');
+  if (all.length === 0) return [];
+  const gate = 'credentials';
+  const aside = putAside(status);
+  if (aside.length === 0) return [{ gate, isOpen: true, until: null, why: 'none is put aside' }];
+  const told = aside.map((row) =>
+    `${textOf(row, 'name')} by ${textOf(row, 'coolingFor')} until ${instantOf(row, 'coolingUntil')}`
+  ).join(', ');
+  const free = all.filter((row) => !aside.includes(row)).map((row) => textOf(row, 'name'));
+  if (free.length > 0) {
+    const why = `put aside: ${told}; calls go on with ${free.join(', ')}`;
+    return [{ gate, isOpen: true, until: null, why }];
+  }
+  return [{
+    gate,
+    isOpen: false,
+    until: Math.min(...aside.map((row) => numberOf(row, 'coolingUntil') ?? Infinity)),
+    why: `all credentials are put aside: ${told}`,
+  }];
+}
+
+/** The credentials that no call carries just now, for an answer of the upstream. */
+export function putAside(status: Row): Row[] {
+  return rowsOf(status, 'credentials').filter((row) => numberOf(row, 'coolingUntil') !== null);
 }
 
 /** A gate that time opens. */
@@ -62,7 +92,7 @@ function reasonOf(status: Row, gate: Gate['gate']): string | null {
   return fieldOf(status, 'about') === gate ? textOf(status, 'reason') : null;
 }
 
-/** The gate that refuses an acquire that does not wait; null where one would be granted. */
+/** The gate that refuses a call that does not wait; null where one would be granted. */
 export function refusing(gates: readonly Gate[]): Gate | null {
   return gates.find(({ isOpen }) => !isOpen) ?? null;
 }

@@ -21,6 +21,10 @@ interface Options extends Shown {
   readonly since?: number;
 }
 
+interface Printed extends Shown {
+  readonly isFirst?: boolean;
+}
+
 export const logCommand: Command = {
   add: (program) => {
     consoleCommand(program, 'log', 'who asked, and what was answered').argument('<pool>')
@@ -59,11 +63,8 @@ async function show(pool: string, options: Options): Promise<void> {
     ? await since(client, path, { ...query, since: String(atMs - LATE_MS) })
     : [];
   const first = rowsOf(await client.get(`${path}?${new URLSearchParams(query)}`), 'entries');
-  if (!options.json) {
-    const isEmpty = first.length === 0 && !options.follow;
-    print(isEmpty ? 'No attempt is in the log.' : tableOf([], COLUMNS)[0] ?? '');
-  }
-  printEntries(first.toReversed(), options);
+  if (first.length === 0 && !options.follow && !options.json) print('No attempt is in the log.');
+  else printEntries(first.toReversed(), { ...options, isFirst: true });
   if (!options.follow) return;
   const fresh = new Fresh([...before, ...first], atMs);
   for (;;) {
@@ -125,17 +126,27 @@ export class Fresh {
   }
 }
 
-const COLUMNS: readonly Column[] = [
+/** Cells are as wide as their titles at least, so that what is printed later stands below. */
+export const COLUMNS: readonly Column[] = [
   ['AT                  ', (row) => instantOf(row, 'at')],
   ['OUTCOME          ', (row) => textOf(row, 'outcome').padEnd(17)],
-  ['WHY       ', (row) => textOf(row, 'reason').padEnd(10)],
+  ['WHY        ', (row) => textOf(row, 'reason').padEnd(11)],
   ['   QUEUED', (row) => `${textOf(row, 'queuedMs')} ms`.padStart(9)],
   ['SLOTS', (row) => textOf(row, 'slots').padStart(5)],
   ['ADDRESS        ', (row) => textOf(row, 'address').padEnd(15)],
-  ['HOLDER', (row) => textOf(row, 'holder')],
+  ['UPSTREAM', (row) => textOf(row, 'upstreamStatus').padStart(8)],
+  ['CREDENTIAL', (row) => textOf(row, 'credential').padEnd(10)],
+  ['HOLDER OR REQUEST', (row) => askedBy(row).padEnd(17)],
 ];
 
-function printEntries(rows: readonly Row[], { json }: Shown): void {
+/** Who holds a slot by the lock door, or what a proxied call asked the upstream for. */
+function askedBy(row: Row): string {
+  if (row['method'] === undefined) return textOf(row, 'holder');
+  return `${textOf(row, 'method')} ${textOf(row, 'path')}`;
+}
+
+/** Prints rows, the first of all below the titles. */
+function printEntries(rows: readonly Row[], { json, isFirst = false }: Printed): void {
   if (json) { for (const row of rows) print(JSON.stringify(row)); }
-  else for (const line of tableOf(rows, COLUMNS).slice(1)) print(line);
+  else for (const line of tableOf(rows, COLUMNS).slice(isFirst ? 0 : 1)) print(line);
 }

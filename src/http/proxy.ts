@@ -10,6 +10,7 @@ import type { HeaderLines } from '../http1/header_lines.ts';
 import type { Incoming } from '../http1/incoming.ts';
 import { type BodySource, sourceOf } from '../http1/incoming_body.ts';
 import type { Granted } from '../scheduler/verdict.ts';
+import type { Cooling } from '../upstream/credentials.ts';
 import type { Bytes } from './body.ts';
 import { Call } from './call.ts';
 import type { Caller, Passed } from './callers.ts';
@@ -76,7 +77,7 @@ export class ProxyDoor {
       return this.#turnAway(admitted, 'invalid_request', wait.told);
     }
     const looked = target.credentials.look(scheduler.clock.nowMs());
-    if (looked.kind === 'cooling') return this.#refuseCooling(admitted, looked.untilMs);
+    if (looked.kind === 'cooling') return this.#refuseCooling(admitted, looked);
     // The one thing that forwarding waits for the store for: a nonce must not come twice.
     if (hasNonce && !await scheduler.journal.isKept()) {
       return this.#turnAway(admitted, 'storage_unavailable');
@@ -130,7 +131,7 @@ export class ProxyDoor {
     const choice = target.credentials.choose(scheduler.clock.nowMs());
     if (choice.kind === 'cooling') {
       unused();
-      return this.#refuseCooling(admitted, choice.untilMs, queuedMs);
+      return this.#refuseCooling(admitted, choice, queuedMs);
     }
     const address = call.address.text;
     const { credential } = choice;
@@ -197,14 +198,19 @@ export class ProxyDoor {
     });
   }
 
-  /** All credentials are put aside: come back when one is not, and the gates are open. */
-  #refuseCooling(admitted: Admitted, untilMs: number, queuedMs = 0): Answer {
+  /**
+   * All credentials are put aside: come back when one is not, and the gates are open. The caller is
+   * told by which statuses; names are the administrators' alone.
+   */
+  #refuseCooling(admitted: Admitted, cooling: Cooling, queuedMs = 0): Answer {
+    const { untilMs, statuses } = cooling;
     const { entry: { pool } } = admitted.caller;
     const nowMs = this.#server.scheduler.clock.nowMs();
     const opening = pool.opening(nowMs, 0, pool.queue.length);
     const opensAtMs = opening.kind === 'shut' && opening.atMs < Infinity ? opening.atMs : nowMs;
     const retryAfterMs = pool.retryAfterMs(Math.max(untilMs, opensAtMs), nowMs);
-    const message = 'The upstream has refused every credential of this pool lately.';
+    const message = 'The upstream has refused every credential of this pool lately, ' +
+      `with ${statuses.join(' and ')}.`;
     const parts = withRetry(retryAfterMs, { message, more: { reason: 'credentials' } });
     const more = { reason: 'credentials', queuedMs };
     return this.#turnAway(admitted, 'too_many_requests', { ...parts, ...more });

@@ -17,13 +17,22 @@ export interface Credential extends CredentialSpec {
   /** Order of use: the lowest was used least recently. */
   usedAs: number;
   coolsUntilMs: number;
-  /** The status for which it was put aside; null where it was not. */
+  /** The status for which it is put aside until then; null where it was not. */
   status: number | null;
+}
+
+/** All are put aside. */
+export interface Cooling {
+  readonly kind: 'cooling';
+  /** When the first is free again. */
+  readonly untilMs: number;
+  /** For which they were put aside, each once, the smallest first. */
+  readonly statuses: readonly number[];
 }
 
 export type Choice =
   | { readonly kind: 'chosen'; readonly credential: Credential | null }
-  | { readonly kind: 'cooling'; readonly untilMs: number };
+  | Cooling;
 
 const REFUSED_MS = 60_000;
 /** After a 429 that does not say for how long, by a hint or by a window that is spent. */
@@ -57,7 +66,9 @@ export class Credentials {
       if (credential.coolsUntilMs > nowMs) untilMs = Math.min(untilMs, credential.coolsUntilMs);
       else if (chosen === null || credential.usedAs < chosen.usedAs) chosen = credential;
     }
-    return chosen === null ? { kind: 'cooling', untilMs } : { kind: 'chosen', credential: chosen };
+    if (chosen !== null) return { kind: 'chosen', credential: chosen };
+    const statuses = new Set(this.#all.flatMap(({ status }) => status ?? []));
+    return { kind: 'cooling', untilMs, statuses: [...statuses].sort((a, b) => a - b) };
   }
 
   /** The credential for a request that is sent now. */
@@ -81,8 +92,10 @@ export class Credentials {
     // Some vendors answer a rate refusal with 403: its hint says how long.
     const hintMs = kind === 'throttled' ? retryAfterMs ?? spentMs(reading ?? {}) ?? 0 : 0;
     const coolMs = Math.max(isRefused ? REFUSED_MS : THROTTLED_MS, hintMs);
-    credential.coolsUntilMs = Math.max(credential.coolsUntilMs, nowMs + coolMs);
-    credential.status = status;
+    if (nowMs + coolMs >= credential.coolsUntilMs) {
+      credential.coolsUntilMs = nowMs + coolMs;
+      credential.status = status;
+    }
     if (kind !== 'throttled' || this.#all.length === 1) return outcome;
     return { kind: this.look(nowMs).kind === 'chosen' ? 'unknown' : kind, status };
   }

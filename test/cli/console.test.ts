@@ -7,7 +7,7 @@ import { poolFinding } from '../../src/cli/doctor.ts';
 import { durationMs, shownMs } from '../../src/cli/duration.ts';
 import { instantOf } from '../../src/cli/fields.ts';
 import { gatesOf, refusing } from '../../src/cli/gates.ts';
-import { Fresh } from '../../src/cli/log_command.ts';
+import { COLUMNS, Fresh } from '../../src/cli/log_command.ts';
 import { poolsNow } from '../../src/cli/pool_commands.ts';
 import { settingsOf } from '../../src/cli/settings_words.ts';
 import { tableOf } from '../../src/cli/show.ts';
@@ -87,6 +87,44 @@ describe('gatesOf', () => {
   });
 });
 
+describe('the gate of credentials', () => {
+  const calm = { inUse: 0, effectiveLimit: 2, queued: 0, gate: null };
+  const free = (name: string) => ({ name, coolingUntil: null, coolingFor: null });
+  const aside = (name: string, coolingFor: number, coolingUntil: number) => ({
+    name,
+    coolingFor,
+    coolingUntil,
+  });
+  const gateOf = (...credentials: object[]) =>
+    gatesOf({ ...calm, credentials }).find(({ gate }) => gate === 'credentials');
+
+  it('is shut while all are put aside, and tells each by name, status and time', () => {
+    const credentials = [aside('a', 401, 60_000), aside('b', 429, 9_000)];
+    const shut = refusing(gatesOf({ ...calm, credentials }));
+    expect(shut).toMatchObject({ gate: 'credentials', until: 9_000 });
+    expect(shut?.why).toBe(
+      'all credentials are put aside: ' +
+        'a by 401 until 1970-01-01T00:01:00Z, b by 429 until 1970-01-01T00:00:09Z',
+    );
+    const gates = gatesOf({ ...calm, gate: { reason: 'paused', until: null }, credentials });
+    expect(refusing(gates)).toMatchObject({ gate: 'pause' });
+  });
+
+  it('is open while one is free, and tells those that are aside', () => {
+    expect(gateOf(aside('a', 403, 60_000), free('b'), free('c'))).toMatchObject({
+      isOpen: true,
+      until: null,
+      why: 'put aside: a by 403 until 1970-01-01T00:01:00Z; calls go on with b, c',
+    });
+    expect(gateOf(free('a'))).toMatchObject({ isOpen: true, why: 'none is put aside' });
+  });
+
+  it('is not there where there are none', () => {
+    expect(gateOf()).toBeUndefined();
+    expect(gatesOf(calm)).toHaveLength(4);
+  });
+});
+
 describe('poolsNow', () => {
   const client = (code: string) => ({
     get: async (path: string) => {
@@ -117,6 +155,31 @@ describe('poolFinding', () => {
   ])('calls it %s', (state, pool, status) => {
     expect(poolFinding(pool, status)).toMatchObject({ check: 'pool p', state });
   });
+
+  it.each([
+    [{ a: 401 }, 'the upstream refused the credential a with 401; is its value right?'],
+    [
+      { a: 401, b: 429, c: 403 },
+      'the upstream refused the credential a with 401 and the credential c with 403; ' +
+      'are their values right?',
+    ],
+  ])('asks for the value of a credential that was refused: %o', (refused, detail) => {
+    const credentials = Object.entries(refused).map(([name, coolingFor]) => ({
+      name,
+      coolingFor,
+      coolingUntil: 60_000,
+    }));
+    const keyless = { ...spec, access: { key: { required: false } } };
+    expect(poolFinding(keyless, { ...calm, credentials })).toMatchObject({ state: 'odd', detail });
+  });
+
+  it('is well with credentials that are free, or throttled', () => {
+    const credentials = [
+      { name: 'a', coolingFor: null, coolingUntil: null },
+      { name: 'b', coolingFor: 429, coolingUntil: 60_000 },
+    ];
+    expect(poolFinding(spec, { ...calm, credentials })).toMatchObject({ state: 'ok' });
+  });
 });
 
 describe('instants', () => {
@@ -140,6 +203,32 @@ describe('Fresh', () => {
 
   it('begins at now where nothing was shown', () => {
     expect(new Fresh([], 50_000).sinceMs).toBe(45_000);
+  });
+});
+
+describe('the table of the log', () => {
+  const row = { at: 0, outcome: 'granted', queuedMs: 0, slots: 1, address: '127.0.0.1' };
+  const cells = (...rows: object[]) =>
+    tableOf(rows.map((more) => ({ ...row, ...more })), COLUMNS)
+      .map((line) => line.split(/ {2,}/).slice(-3));
+
+  it('tells of a proxied call what it asked, the answer of the upstream and the credential', () => {
+    const proxied = { method: 'GET', path: '/v1/models', upstreamStatus: 401, credential: 'a' };
+    const unsent = { method: 'PUT', path: '/x', upstreamStatus: null, credential: null };
+    expect(cells({ holder: 'w-1' }, { holder: null, ...proxied }, { holder: null, ...unsent }))
+      .toEqual([
+        ['UPSTREAM', 'CREDENTIAL', 'HOLDER OR REQUEST'],
+        ['-', '-', 'w-1'],
+        ['401', 'a', 'GET /v1/models'],
+        ['-', '-', 'PUT /x'],
+      ]);
+  });
+
+  it('stands in the same columns whatever else is printed with a row', () => {
+    const rows = [{ ...row, reason: 'credentials' }, { ...row, method: 'GET', path: '/' }];
+    const titles = tableOf([], COLUMNS);
+    const apart = rows.flatMap((one) => tableOf([one], COLUMNS).slice(1));
+    expect([...titles, ...apart]).toEqual(tableOf(rows, COLUMNS));
   });
 });
 

@@ -160,6 +160,17 @@ describe('a refusal for want of credentials', () => {
     );
   });
 
+  it('names the statuses that put them aside, and no credential', async () => {
+    const { call } = await poolWith(2);
+    await call(refusal(401));
+    await call(refusal(429, 'retry-after: 20\r\n'));
+    const { json, text } = await call();
+    expect(json['message']).toBe(
+      'The upstream has refused every credential of this pool lately, with 401 and 429.',
+    );
+    expect(text).not.toMatch(/k[01]|value-/);
+  });
+
   it('tells the later of their time and that of the gates', async () => {
     const { call, door } = await poolWith(1, { rate: { rpm: 1 } });
     await call(refusal(429, 'retry-after: 3\r\n'));

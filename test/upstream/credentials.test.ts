@@ -61,6 +61,29 @@ describe('Credentials', () => {
     expect(credentials.shown({ nowMs: 0, shiftMs: 0 })[1]?.coolingUntil).toBe(3_600_000);
   });
 
+  it('tells the statuses that put all aside, each once', () => {
+    const credentials = new Credentials([...SPECS, { ...SPECS[0]!, name: 'c' }]);
+    refuse(credentials, 429, 5000);
+    refuse(credentials, 401);
+    expect(credentials.look(0).kind).toBe('chosen');
+    refuse(credentials, 401);
+    expect(credentials.look(0)).toEqual({
+      kind: 'cooling',
+      untilMs: 5000,
+      statuses: [401, 429],
+    });
+  });
+
+  it('tells the status that puts one aside for longest, whichever comes last', () => {
+    const credentials = new Credentials([SPECS[0]!]);
+    const choice = credentials.choose(0);
+    if (choice.kind !== 'chosen' || choice.credential === null) throw new Error('none');
+    for (const status of [401, 429]) {
+      credentials.observe(choice.credential, { kind: 'throttled', status }, 0);
+    }
+    expect(credentials.look(0)).toEqual({ kind: 'cooling', untilMs: 60_000, statuses: [401] });
+  });
+
   it('keeps what it knows of those that stay, and nothing of a new value', () => {
     const before = new Credentials(SPECS);
     refuse(before, 401);
