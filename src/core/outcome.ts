@@ -58,10 +58,11 @@ export interface RateWindow {
 
 /**
  * `ok`: answered. `throttled`: refused by the upstream (one or more 429s on the way count as one).
- * `failed`: 5xx, network failure, time-out. `lapsed`: the holder vanished. `unknown`: the caller
- * gave up, or reported nothing that tells. Only `ok` and `throttled` teach limits.
+ * `failed`: 5xx, network failure, time-out. `lapsed`: the holder vanished. `unsent`: the call was
+ * never made, so its start counts for nothing. `unknown`: the caller gave up, or reported nothing
+ * that tells. Only `ok` and `throttled` teach limits.
  */
-export type OutcomeKind = 'ok' | 'throttled' | 'failed' | 'lapsed' | 'unknown';
+export type OutcomeKind = 'ok' | 'throttled' | 'failed' | 'lapsed' | 'unsent' | 'unknown';
 
 export interface Outcome {
   readonly kind: OutcomeKind;

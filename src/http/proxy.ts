@@ -122,7 +122,7 @@ export class ProxyDoor {
     // What was moved or taken back while it waited must not be used any more.
     const now = directory.get(call.pool);
     const entry = now?.pool === asked.pool ? now : asked;
-    const unused = () => scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unknown' });
+    const unused = () => scheduler.release(entry.pool, granted.lease.slotId, { kind: 'unsent' });
     const target = forwarding.targetOf(entry.spec);
     if (target === null) {
       unused();

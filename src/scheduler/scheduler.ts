@@ -215,7 +215,7 @@ export class Scheduler {
 
   #giveBack(lease: Lease): void {
     const pool = this.pools.get(lease.pool);
-    if (pool !== undefined) this.release(pool, lease.slotId, { kind: 'unknown' });
+    if (pool !== undefined) this.release(pool, lease.slotId, { kind: 'unsent' });
   }
 
   /** The caller of a waiter is gone: nobody hears the verdict, only the log. */

@@ -96,8 +96,9 @@ export class Credentials {
       credential.coolsUntilMs = nowMs + coolMs;
       credential.status = status;
     }
-    if (kind !== 'throttled' || this.#all.length === 1) return outcome;
-    return { kind: this.look(nowMs).kind === 'chosen' ? 'unknown' : kind, status };
+    if (this.#all.length === 1) return outcome;
+    const isOneFree = this.look(nowMs).kind === 'chosen';
+    return { kind: kind === 'throttled' && isOneFree ? 'unknown' : kind, status };
   }
 
   /** What administrators see, without values. Instants are shifted to epoch ms. */

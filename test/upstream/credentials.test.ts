@@ -92,6 +92,22 @@ describe('Credentials', () => {
     expect(nameAt(new Credentials(fresh, before), 1)).toBe('a');
   });
 
+  it.each([401, 403, 429])('keeps the hints of a %d from the pool where several are', (status) => {
+    const outcome = {
+      kind: status === 401 ? 'ok' : 'throttled',
+      status,
+      retryAfterMs: 7000,
+      reading: { retryAfterMs: 7000 },
+    } as const;
+    const learned = [SPECS, SPECS.slice(0, 1)].map((specs) => {
+      const credentials = new Credentials(specs);
+      const choice = credentials.choose(0);
+      if (choice.kind !== 'chosen' || choice.credential === null) throw new Error('none');
+      return credentials.observe(choice.credential, outcome, 0);
+    });
+    expect(learned).toEqual([{ kind: status === 401 ? 'ok' : 'unknown', status }, outcome]);
+  });
+
   it('is shown without values', () => {
     const credentials = new Credentials(SPECS);
     refuse(credentials, 401);

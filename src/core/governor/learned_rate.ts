@@ -129,7 +129,7 @@ export class LearnedRate {
     if (isBound) this.#boundAtMs = nowMs;
   }
 
-  /** A start did not count after all: it was refused. */
+  /** A start did not count after all: it was refused, or never sent. */
   refused(startedAtMs: number): void {
     if (this.#accepted > 0) this.#accepted -= 1;
     this.#acceptedTotal -= 1;

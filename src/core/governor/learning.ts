@@ -120,6 +120,7 @@ export class Learning {
     }
     const hintMs = hintOf(outcome);
     if (hintMs !== undefined) this.#hold(nowMs, hintMs);
+    if (outcome.kind === 'unsent') this.learned.refused(start.atMs);
     if (outcome.kind === 'ok') this.#accepted(nowMs, start, outcome);
     else if (outcome.kind === 'throttled') this.#refused(nowMs, start, outcome);
     else if (this.scout.owns(start.sequence)) this.scout.abandoned();

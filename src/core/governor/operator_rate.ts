@@ -98,6 +98,12 @@ export class OperatorRate {
     this.#starts?.take(nowMs, free);
   }
 
+  /** A start came to nothing: the call was never sent. */
+  unsent(nowMs: number, start: { atMs: number; tokens: number }): void {
+    this.#starts?.giveBack(nowMs, start.atMs, 1);
+    this.settle(nowMs, start, 0);
+  }
+
   /** Settles what a start reserved against what it used. */
   settle(nowMs: number, start: { atMs: number; tokens: number }, used: number): void {
     if (used > start.tokens) this.#tokens?.take(nowMs, used - start.tokens);

@@ -109,6 +109,7 @@ export class PoolGovernor implements Governor {
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
     if (outcome.tokens !== undefined) this.#operator.settle(nowMs, start, outcome.tokens);
+    if (outcome.kind === 'unsent') this.#operator.unsent(nowMs, start);
     if (outcome.kind === 'throttled') this.#refusals.note(nowMs);
     this.#learning.ended(nowMs, start, outcome);
     this.#changes.compare(nowMs, this.#inForce(nowMs), start);

@@ -143,6 +143,14 @@ describe('operator tpm', () => {
     expect(driver.isOpen(701)).toBe(false);
   });
 
+  test('a call that was never sent counts for nothing', () => {
+    const driver = new Driver({ rate: { rpm: 1, tpm: 100 } });
+    driver.end(driver.start(100), { kind: 'unsent' });
+    expect(driver.isOpen(100)).toBe(true);
+    driver.end(driver.start(100), { kind: 'unknown' });
+    expect(driver.isOpen()).toBe(false);
+  });
+
   test('more used than reserved counts as well', () => {
     const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
     driver.end(driver.start(100), { kind: 'ok', tokens: 1000 });

@@ -52,4 +52,19 @@ describe('a credential that the upstream refuses', () => {
       /^AT .* HOLDER OR REQUEST\n.* granted .* 401 {2}key-a +GET \/v1\/models\n$/,
     );
   });
+
+  it('costs those who wait no start of the rate', async () => {
+    const value = canary('credential');
+    await server.pool('rated', upstream.port, {
+      limit: 1,
+      rate: { rpm: 5 },
+      upstream: { credentials: [{ name: 'key-a', header: 'authorization', value }] },
+    });
+    upstream.play = answering('HTTP/1.1 401 No\r\ncontent-length: 0\r\n\r\n');
+    const calls = Array.from({ length: 5 }, () => server.call({ pool: 'rated' }));
+    const statuses = (await Promise.all(calls)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([401, 429, 429, 429, 429]);
+    const { rpmRemaining } = await server.admin('GET', '/pools/rated/governor');
+    expect(rpmRemaining).toBe(4);
+  });
 });

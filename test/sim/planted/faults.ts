@@ -188,7 +188,7 @@ export const FAULTS: readonly Fault[] = [
     name: 'a failed flush keeps its grants',
     edits: [{
       file: 'src/scheduler/scheduler.ts',
-      find: "if (pool !== undefined) this.release(pool, lease.slotId, { kind: 'unknown' });",
+      find: "if (pool !== undefined) this.release(pool, lease.slotId, { kind: 'unsent' });",
       replace: 'void pool;',
     }],
   },
