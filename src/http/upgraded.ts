@@ -30,8 +30,8 @@ function joined({ forwarding }: Server, proxied: Proxied, head: AnswerHead): Ans
   return {
     ...answer,
     headers: headers + SWITCHED,
-    tunnel: async (caller) => {
-      await tunnel.carry(caller);
+    tunnel: async (caller, head) => {
+      await tunnel.carry(caller, head);
       proxied.tunnelEnded();
     },
   };
