@@ -16,6 +16,8 @@ export interface TunnelOptions {
   readonly guard: Guard;
   readonly nowMs: () => number;
   readonly limits: Limits;
+  /** When the request began that is carried on. */
+  readonly startedAtMs: number;
 }
 
 interface Way {
@@ -28,7 +30,6 @@ interface Way {
 export class Tunnel implements Watched {
   readonly #upstream: Connection;
   readonly #options: TunnelOptions;
-  readonly #startedAtMs: number;
   #caller: Connection | null = null;
   #hasMoved = false;
   place = -1;
@@ -40,7 +41,7 @@ export class Tunnel implements Watched {
   constructor(upstream: Connection, options: TunnelOptions) {
     this.#upstream = upstream;
     this.#options = options;
-    this.#startedAtMs = this.quietSinceMs = options.nowMs();
+    this.quietSinceMs = options.nowMs();
   }
 
   /**
@@ -62,12 +63,12 @@ export class Tunnel implements Watched {
   }
 
   look(nowMs: number): void {
-    const { stallTimeoutMs, requestTimeoutMs } = this.#options.limits;
+    const { startedAtMs, limits: { stallTimeoutMs, requestTimeoutMs } } = this.#options;
     if (this.#hasMoved) {
       this.#hasMoved = false;
       this.quietSinceMs = nowMs;
     }
-    const isOverdue = requestTimeoutMs !== null && nowMs - this.#startedAtMs >= requestTimeoutMs;
+    const isOverdue = requestTimeoutMs !== null && nowMs - startedAtMs >= requestTimeoutMs;
     if (isOverdue || nowMs - this.quietSinceMs >= stallTimeoutMs) this.end();
   }
 

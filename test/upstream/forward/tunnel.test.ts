@@ -21,11 +21,15 @@ afterEach(() => {
 const pass = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
 
 /** A tunnel that carries; the guard's clock is the faked one, and the head is sent if it can be. */
-async function carrying(limits: Partial<Limits> = {}, caller = new MemoryLine()) {
+async function carrying(
+  limits: Partial<Limits> = {},
+  { caller = new MemoryLine(), askedMs = 0 } = {},
+) {
   const upstream = new MemoryLine();
   const nowMs = () => Date.now();
   const guard = new Guard(nowMs);
-  const options = { guard, nowMs, limits: { ...LIMITS, ...limits } };
+  const startedAtMs = nowMs() - askedMs;
+  const options = { guard, nowMs, limits: { ...LIMITS, ...limits }, startedAtMs };
   const tunnel = new Tunnel(new Connection(upstream), options);
   const all = { caller, upstream, tunnel, isOver: false };
   void tunnel.carry(new Connection(caller), SWITCHED).then(() => all.isOver = true);
@@ -151,7 +155,7 @@ describe('a tunnel', () => {
   it('ends when the caller takes not even the head', async () => {
     const caller = new MemoryLine();
     caller.bytesMax = 10;
-    const all = await carrying({}, caller);
+    const all = await carrying({}, { caller });
     await pass(LIMITS.stallTimeoutMs - SWEEP_MS);
     expect(all.isOver).toBe(false);
     await pass(3 * SWEEP_MS);
@@ -163,7 +167,7 @@ describe('a tunnel', () => {
     async (side) => {
       const caller = new MemoryLine();
       caller.bytesMax = 10;
-      const all = await carrying({}, caller);
+      const all = await carrying({}, { caller });
       all[side].ends('reset');
       await pass();
       expect([all.caller.closes, all.upstream.closes, all.isOver]).toEqual([1, 1, true]);
@@ -179,8 +183,8 @@ describe('a tunnel', () => {
     expect(all.isOver).toBe(false);
   });
 
-  it('ends when it has taken longer than a request may, although it moves', async () => {
-    const all = await carrying({ requestTimeoutMs: 20_000 });
+  it('ends when its request has taken longer than it may, although it moves', async () => {
+    const all = await carrying({ requestTimeoutMs: 25_000 }, { askedMs: 5_000 });
     for (let ms = 0; ms < 19_000; ms += 1000) {
       all.upstream.gives('x');
       await pass(1000);
@@ -194,7 +198,7 @@ describe('a tunnel', () => {
   it('that was ended before it began closes its caller, too', async () => {
     const [caller, upstream] = [new MemoryLine(), new MemoryLine()];
     const guard = new Guard(() => Date.now());
-    const options = { guard, nowMs: () => Date.now(), limits: LIMITS };
+    const options = { guard, nowMs: () => Date.now(), limits: LIMITS, startedAtMs: Date.now() };
     const tunnel = new Tunnel(new Connection(upstream), options);
     tunnel.end();
     expect(upstream.closes).toBe(1);
