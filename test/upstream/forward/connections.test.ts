@@ -39,7 +39,7 @@ describe('an idle connection', () => {
     expect([dial.mock.calls.length, wasCut.mock.calls]).toEqual([1, [['gone']]]);
   });
 
-  it('is closed where there are too many to one upstream: the one that is idle longest', async () => {
+  it('is closed where there are too many to one upstream: that idle longest', async () => {
     const { lines, connections } = bench();
     const all = [];
     for (let count = 0; count <= IDLE_PER_ORIGIN_MAX; count++) {
