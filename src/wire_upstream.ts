@@ -18,7 +18,7 @@ const Credential = z.strictObject({
   header: headerName.refine((name) => !FRAMING_HEADER.test(name), 'must not be this header'),
   value: z.string().min(1).max(8192).regex(
     /^[\x20-\x7e\x80-\xff]+$/,
-    'must be printable ASCII only',
+    'must be printable ASCII or Latin-1 only',
   ),
   secretSet: z.boolean().optional(),
 }).transform(({ secretSet: _, ...credential }) => credential);

@@ -13,7 +13,7 @@ import type { Granted } from '../scheduler/verdict.ts';
 import type { Credential } from '../upstream/credentials.ts';
 import type { Call, Limits } from '../upstream/forward/exchange.ts';
 import { Exchange } from '../upstream/forward/exchange.ts';
-import type { ForwardError } from '../upstream/forward/forward_error.ts';
+import type { Cut, ForwardError } from '../upstream/forward/forward_error.ts';
 import { cutError, failureOf } from '../upstream/forward/forward_error.ts';
 import type { AnswerHead } from '../upstream/forward/answer_head.ts';
 import type { Tunnel } from '../upstream/forward/tunnel.ts';
@@ -50,6 +50,7 @@ export class Proxied implements UnderWay {
   readonly exchange: Exchange;
   readonly #server: Server;
   readonly #parts: ProxiedParts;
+  /** Of the upstream's answer, once that is what the caller gets. */
   #head: AnswerHead | null = null;
   #firstByteMs = 0;
   #sample: BodySample | null = null;
@@ -92,14 +93,16 @@ export class Proxied implements UnderWay {
 
   /**
    * Sends the request, and answers as the upstream does. Never rejects.
-   * @param instead takes an answer over, where it is one to be taken over.
+   * @param instead takes an answer over, where it is one to be taken over; throws where it is none
+   * that may be passed on.
    */
   async answer(instead?: (head: AnswerHead) => Answer | null): Promise<Answer> {
     try {
       const head = await this.exchange.answer();
+      const taken = instead?.(head);
       this.#head = head;
       this.#firstByteMs = this.#server.forwarding.nowMs() - this.exchange.startedAtMs;
-      return instead?.(head) ?? this.#passOn(head);
+      return taken ?? this.#passOn(head);
     } catch (error) {
       return this.#failed(error);
     }
@@ -123,11 +126,16 @@ export class Proxied implements UnderWay {
     this.release({ kind: 'ok', status: 101, firstByteMs: this.#firstByteMs }, 'granted');
   }
 
-  /** The slot was taken back, or the caller is gone: nothing more is forwarded. */
+  /** The slot was taken back. */
   end(): void {
-    this.exchange.abort('gone');
+    this.#endFor('taken_back');
+  }
+
+  /** Nothing more is forwarded. */
+  #endFor(cut: Cut): void {
+    this.exchange.abort(cut);
     this.#tunnel?.end();
-    this.release(UNKNOWN, 'client_gone');
+    this.release(...endBy(cutError(cut)));
   }
 
   #passOn(head: AnswerHead): Answer {
@@ -171,7 +179,7 @@ export class Proxied implements UnderWay {
           throw error;
         }
       },
-      cancel: () => this.end(),
+      cancel: () => this.#endFor('gone'),
     };
     return this.#pieces = pieces;
   }
@@ -204,17 +212,17 @@ export class Proxied implements UnderWay {
   }
 
   /** Gives the slot back, and writes the row; only the first call does anything. */
-  release(outcome: Outcome, told: Told): void {
+  release(outcome: Outcome, told: Told, reason: string | null = null): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
     const { lease } = this.#parts.granted;
     const { scheduler, forwarding } = this.#server;
     forwarding.underWay.remove(this);
     scheduler.release(this.#parts.entry.pool, lease.slotId, outcome);
-    this.#log(told);
+    this.#log(told, reason);
   }
 
-  #log(told: Told): void {
+  #log(told: Told, reason: string | null): void {
     const { granted: { lease, queuedMs }, request, path, address, credential } = this.#parts;
     const { scheduler } = this.#server;
     const upstreamStatus = this.#head?.status ?? null;
@@ -226,7 +234,7 @@ export class Proxied implements UnderWay {
       kind: 'proxy',
       outcome: told,
       status: upstreamStatus ?? ownStatus,
-      reason: null,
+      reason,
       queuedMs,
       slots: lease.slots,
       keyId: lease.keyId,
@@ -246,7 +254,8 @@ export class Proxied implements UnderWay {
 }
 
 /** What an end before the answer's teaches, and what the log tells of it. */
-function endBy({ code, cut }: Pick<ForwardError, 'code' | 'cut'>): [Outcome, Told] {
+function endBy({ code, cut }: Pick<ForwardError, 'code' | 'cut'>): [Outcome, Told, string?] {
   if (cut === 'gone') return [UNKNOWN, 'client_gone'];
+  if (cut === 'taken_back') return [UNKNOWN, code, cut];
   return [cut === 'malformed' ? UNKNOWN : FAILED, code];
 }

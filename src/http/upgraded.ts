@@ -24,14 +24,15 @@ function joined({ forwarding }: Server, proxied: Proxied, head: AnswerHead): Ans
     throw new MalformedError('a switch to another protocol than was asked for');
   }
   const { guard, nowMs } = forwarding;
-  const tunnel = new Tunnel(upstream, { guard, nowMs, limits: proxied.limits });
+  const { limits, exchange: { startedAtMs } } = proxied;
+  const tunnel = new Tunnel(upstream, { guard, nowMs, limits, startedAtMs });
   proxied.goesOnIn(tunnel);
   const { headers, ...answer } = proxied.withHeaders(head, null);
   return {
     ...answer,
     headers: headers + SWITCHED,
-    tunnel: async (caller) => {
-      await tunnel.carry(caller);
+    tunnel: async (caller, head) => {
+      await tunnel.carry(caller, head);
       proxied.tunnelEnded();
     },
   };

@@ -39,8 +39,8 @@ export interface Answer {
   readonly body: AnswerBody;
   /** Whether somebody else answered it, so that no `Date` is ours to add. */
   readonly isForwarded?: boolean;
-  /** Carries what comes after the head of a 101, until it resolves. */
-  readonly tunnel?: (caller: Connection) => Promise<void>;
+  /** Sends the head of a 101 itself, and carries what comes after it, until it resolves. */
+  readonly tunnel?: (caller: Connection, head: string) => Promise<void>;
 }
 
 /** What stands for no byte of a value, or would end its line. */

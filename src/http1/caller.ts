@@ -193,13 +193,11 @@ export class Caller<Peer> {
     this.close();
   }
 
-  async #tunnel(answer: Answer, tunnel: (caller: Connection) => Promise<void>): Promise<void> {
+  /** The tunnel watches the connection, and has another side to close, from the head on. */
+  async #tunnel(answer: Answer, tunnel: NonNullable<Answer['tunnel']>): Promise<void> {
     this.#request = null;
     const around = { method: 'GET', minor: 1, isKept: true, date: '' };
-    const head = headOf(answer, 'none', around);
-    // The tunnel has another side to close: its end of this one tells it of a caller that is gone.
-    await this.#connection.writeHead(head).catch(() => this.close());
-    await tunnel(this.#connection);
+    await tunnel(this.#connection, headOf(answer, 'none', around));
     this.close();
   }
 

@@ -73,7 +73,7 @@ describe('POST /pools', () => {
     const { status, json } = await door.admin('POST', '/pools', { name: 'b', upstream });
     expect(status).toBe(400);
     expect(json['message']).toBe(
-      'upstream.credentials.0.value: must be printable ASCII only',
+      'upstream.credentials.0.value: must be printable ASCII or Latin-1 only',
     );
   });
 

@@ -207,7 +207,8 @@ describe('a tunnel', () => {
           headers: 'upgrade: x\r\n',
           body: null,
           isForwarded: true,
-          tunnel: async (caller) => {
+          tunnel: async (caller, head) => {
+            await caller.writeHead(head);
             for (;;) {
               const piece = await caller.piece(Infinity);
               if (piece === null) return;
@@ -247,7 +248,8 @@ describe('a tunnel', () => {
         status: 101,
         headers: '',
         body: null,
-        tunnel: async (caller) => {
+        tunnel: async (caller, head) => {
+          await Promise.race([caller.writeHead(head), caller.piece(Infinity)]).catch(() => {});
           await caller.piece(Infinity).catch(() => {});
           ended++;
         },

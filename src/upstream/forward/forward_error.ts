@@ -13,8 +13,11 @@ export type ForwardCode =
   | 'loop_detected'
   | 'invalid_request';
 
-/** Why an exchange was ended early: by its caller, by what is no body of it, or by a limit. */
-export type Cut = 'gone' | 'malformed' | 'connect' | 'stall' | 'overdue';
+/**
+ * Why an exchange was ended early: its caller went away, its slot was taken back, what came is no
+ * body of it, or by a limit.
+ */
+export type Cut = 'gone' | 'taken_back' | 'malformed' | 'connect' | 'stall' | 'overdue';
 
 export class ForwardError extends Error {
   override name = 'ForwardError';
@@ -29,7 +32,8 @@ export class ForwardError extends Error {
 }
 
 const CUTS: Readonly<Record<Cut, string>> = {
-  gone: 'The request was ended: its caller went away, or its slot was taken back.',
+  gone: 'The request was ended: its caller went away.',
+  taken_back: 'The request was ended: its slot was taken back.',
   malformed: 'The body of the request is not well-formed.',
   connect: 'The connection to the upstream was not made in time.',
   stall: 'Nothing moved to or from the upstream for too long.',

@@ -1,6 +1,6 @@
 /**
- * The one timer over all exchanges: ten times a second each is looked at for having stalled, taken
- * too long, or lost its caller. A timer of its own for each would cost more than the exchange.
+ * The one timer over all exchanges and tunnels: ten times a second each is looked at for having
+ * stalled or taken too long. A timer of its own for each would cost more than the exchange.
  */
 import type { Placed } from './roster.ts';
 import { Roster } from './roster.ts';
@@ -31,11 +31,6 @@ export class Guard {
 
   remove(watched: Watched): void {
     this.#watched.remove(watched);
-  }
-
-  close(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
   }
 
   #sweep(): void {

@@ -3,6 +3,7 @@
  * come, each only as fast as the other side takes them, until one side has said all.
  */
 import type { Connection } from '../../http1/connection.ts';
+import { latin1Bytes } from '../../http1/head.ts';
 import { largeBuffers } from '../../http1/large_buffers.ts';
 import type { Limits } from './exchange.ts';
 import type { Guard, Watched } from './guard.ts';
@@ -15,12 +16,20 @@ export interface TunnelOptions {
   readonly guard: Guard;
   readonly nowMs: () => number;
   readonly limits: Limits;
+  /** When the request began that is carried on. */
+  readonly startedAtMs: number;
+}
+
+interface Way {
+  readonly from: Connection;
+  readonly to: Connection;
+  /** Sent before anything that comes. */
+  readonly first?: Uint8Array;
 }
 
 export class Tunnel implements Watched {
   readonly #upstream: Connection;
   readonly #options: TunnelOptions;
-  readonly #startedAtMs: number;
   #caller: Connection | null = null;
   #hasMoved = false;
   place = -1;
@@ -32,16 +41,20 @@ export class Tunnel implements Watched {
   constructor(upstream: Connection, options: TunnelOptions) {
     this.#upstream = upstream;
     this.#options = options;
-    this.#startedAtMs = this.quietSinceMs = options.nowMs();
+    this.quietSinceMs = options.nowMs();
   }
 
-  /** Resolves when both sides are closed. Never rejects. */
-  async carry(caller: Connection): Promise<void> {
+  /**
+   * Resolves when both sides are closed. Never rejects.
+   * @param head is what the caller is sent first: it may never take it.
+   */
+  async carry(caller: Connection, head: string): Promise<void> {
     const upstream = this.#upstream;
     this.#caller = caller;
     this.#options.guard.add(this);
-    const up = this.#pump(caller, upstream, (count) => this.bytesIn += count);
-    const down = this.#pump(upstream, caller, (count) => this.bytesOut += count);
+    const back = { from: upstream, to: caller, first: latin1Bytes(head) };
+    const up = this.#pump({ from: caller, to: upstream }, (count) => this.bytesIn += count);
+    const down = this.#pump(back, (count) => this.bytesOut += count);
     await Promise.race([up, down]);
     const timer = setTimeout(() => this.end(), END_WAIT_MS);
     await Promise.all([up, down]);
@@ -50,12 +63,12 @@ export class Tunnel implements Watched {
   }
 
   look(nowMs: number): void {
-    const { stallTimeoutMs, requestTimeoutMs } = this.#options.limits;
+    const { startedAtMs, limits: { stallTimeoutMs, requestTimeoutMs } } = this.#options;
     if (this.#hasMoved) {
       this.#hasMoved = false;
       this.quietSinceMs = nowMs;
     }
-    const isOverdue = requestTimeoutMs !== null && nowMs - this.#startedAtMs >= requestTimeoutMs;
+    const isOverdue = requestTimeoutMs !== null && nowMs - startedAtMs >= requestTimeoutMs;
     if (isOverdue || nowMs - this.quietSinceMs >= stallTimeoutMs) this.end();
   }
 
@@ -67,22 +80,28 @@ export class Tunnel implements Watched {
   }
 
   /** From one side to the other, with its end. */
-  async #pump(from: Connection, to: Connection, count: (bytes: number) => void): Promise<void> {
+  async #pump(way: Way, count: (bytes: number) => void): Promise<void> {
+    const { from, to, first } = way;
     try {
+      if (first !== undefined) await this.#write(way, first);
       for (;;) {
         const piece = await from.piece(Infinity);
         if (piece === null) break;
-        let isWritten = false;
-        void this.#readAhead(from, () => isWritten);
-        await to.write(piece).finally(() => isWritten = true);
+        await this.#write(way, piece);
         largeBuffers.giveBack(piece);
         count(piece.length);
-        this.#hasMoved = true;
       }
       await to.line.closeWrite();
     } catch {
       this.end();
     }
+  }
+
+  async #write({ from, to }: Way, piece: Uint8Array): Promise<void> {
+    let isWritten = false;
+    void this.#readAhead(from, () => isWritten);
+    await to.write(piece).finally(() => isWritten = true);
+    this.#hasMoved = true;
   }
 
   /** A side that breaks off while the other takes nothing is noticed by reading alone. */

@@ -8,6 +8,7 @@ import { LIMITS } from './bench.ts';
 
 const END_WAIT_MS = 1_000;
 const SWEEP_MS = 100;
+const SWITCHED = 'HTTP/1.1 101 X\r\nx: \xe9\r\n\r\n';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -19,17 +20,22 @@ afterEach(() => {
 
 const pass = (ms = 0) => vi.advanceTimersByTimeAsync(ms);
 
-/** A tunnel that carries; the guard's clock is the faked one. */
-async function carrying(limits: Partial<Limits> = {}) {
-  const caller = new MemoryLine();
+/** A tunnel that carries; the guard's clock is the faked one, and the head is sent if it can be. */
+async function carrying(
+  limits: Partial<Limits> = {},
+  { caller = new MemoryLine(), askedMs = 0 } = {},
+) {
   const upstream = new MemoryLine();
   const nowMs = () => Date.now();
   const guard = new Guard(nowMs);
-  const options = { guard, nowMs, limits: { ...LIMITS, ...limits } };
+  const startedAtMs = nowMs() - askedMs;
+  const options = { guard, nowMs, limits: { ...LIMITS, ...limits }, startedAtMs };
   const tunnel = new Tunnel(new Connection(upstream), options);
   const all = { caller, upstream, tunnel, isOver: false };
-  void tunnel.carry(new Connection(caller)).then(() => all.isOver = true);
+  void tunnel.carry(new Connection(caller), SWITCHED).then(() => all.isOver = true);
   await pass();
+  expect(caller.sent).toBe(SWITCHED.slice(0, caller.bytesMax));
+  caller.sent = '';
   return all;
 }
 
@@ -146,6 +152,28 @@ describe('a tunnel', () => {
     },
   );
 
+  it('ends when the caller takes not even the head', async () => {
+    const caller = new MemoryLine();
+    caller.bytesMax = 10;
+    const all = await carrying({}, { caller });
+    await pass(LIMITS.stallTimeoutMs - SWEEP_MS);
+    expect(all.isOver).toBe(false);
+    await pass(3 * SWEEP_MS);
+    expect([all.caller.closes, all.upstream.closes, all.isOver]).toEqual([1, 1, true]);
+  });
+
+  it.each(['caller', 'upstream'] as const)(
+    'ends at once when the %s breaks off before the caller takes the head',
+    async (side) => {
+      const caller = new MemoryLine();
+      caller.bytesMax = 10;
+      const all = await carrying({}, { caller });
+      all[side].ends('reset');
+      await pass();
+      expect([all.caller.closes, all.upstream.closes, all.isOver]).toEqual([1, 1, true]);
+    },
+  );
+
   it('reads no more than 64 KiB ahead of a side that takes nothing', async () => {
     const all = await carrying();
     all.upstream.bytesMax = 0;
@@ -155,8 +183,8 @@ describe('a tunnel', () => {
     expect(all.isOver).toBe(false);
   });
 
-  it('ends when it has taken longer than a request may, although it moves', async () => {
-    const all = await carrying({ requestTimeoutMs: 20_000 });
+  it('ends when its request has taken longer than it may, although it moves', async () => {
+    const all = await carrying({ requestTimeoutMs: 25_000 }, { askedMs: 5_000 });
     for (let ms = 0; ms < 19_000; ms += 1000) {
       all.upstream.gives('x');
       await pass(1000);
@@ -170,12 +198,12 @@ describe('a tunnel', () => {
   it('that was ended before it began closes its caller, too', async () => {
     const [caller, upstream] = [new MemoryLine(), new MemoryLine()];
     const guard = new Guard(() => Date.now());
-    const options = { guard, nowMs: () => Date.now(), limits: LIMITS };
+    const options = { guard, nowMs: () => Date.now(), limits: LIMITS, startedAtMs: Date.now() };
     const tunnel = new Tunnel(new Connection(upstream), options);
     tunnel.end();
     expect(upstream.closes).toBe(1);
     const isOver = vi.fn();
-    void tunnel.carry(new Connection(caller)).then(isOver);
+    void tunnel.carry(new Connection(caller), SWITCHED).then(isOver);
     await pass();
     expect([caller.closes, upstream.closes, isOver.mock.calls.length]).toEqual([1, 1, 1]);
     await pass(2 * SWEEP_MS);
