@@ -141,6 +141,7 @@ describe('a stop', () => {
     const startedMs = performance.now();
     expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(performance.now() - startedMs).toBeLessThan(2000);
+    expect(server.output).not.toContain('stopping');
     agent.destroy();
   });
 
