@@ -5,6 +5,7 @@
 import { Command, CommanderError } from 'commander';
 import { EXIT, printError, Stop } from './cli/command.ts';
 import { COMMANDS } from './cli/commands.ts';
+import { takeFlagsOnce } from './cli/given_once.ts';
 import { messageOf } from './log.ts';
 import { VERSION } from './version.ts';
 
@@ -19,6 +20,7 @@ const program = new Command('nthbouncer')
     outputError: (text, write) => write(text.replace(/^error: /, 'nthbouncer: ')),
   });
 for (const command of COMMANDS) command.add(program);
+takeFlagsOnce(program);
 
 // An empty variable counts as unset: it is what `${NAME:-}` of a Compose file gives.
 for (const [name, value] of Object.entries(Deno.env.toObject())) {

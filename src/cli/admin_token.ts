@@ -4,7 +4,7 @@
 import { resetAdminToken } from './admin_secret.ts';
 import type { Command } from './command.ts';
 import { EXIT, printError, Stop } from './command.ts';
-import { openDatabase } from './database.ts';
+import { openKnownDatabase } from './database.ts';
 import { addSettings } from './settings.ts';
 
 export const adminTokenCommand: Command = {
@@ -14,7 +14,7 @@ export const adminTokenCommand: Command = {
       .option('--reset', 'make a new token in place of the old one');
     addSettings(command, ['db']).action(async (options: { reset?: boolean; db: string }) => {
       if (!options.reset) throw new Stop(EXIT.usage, 'admin-token: --reset is wanted');
-      const { store } = await openDatabase(options.db);
+      const { store } = await openKnownDatabase(options.db);
       await resetAdminToken(store, options.db);
       await store.close();
       // Somebody who administers from this shell and starts the server in it would be locked out.

@@ -11,6 +11,7 @@ import { pathOfUrl } from '../store/libsql/file_url.ts';
 import { StoreError } from '../store/store.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
+import { mustExist } from './database.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson } from './show.ts';
 import { addSettings } from './settings.ts';
@@ -32,7 +33,7 @@ async function backup(file: string, { db, json }: Shown & { db: string }): Promi
   const path = fileOf(db, 'backup');
   const target = resolve(file);
   if (existsSync(target)) throw new Stop(EXIT.usage, `${target} exists already`);
-  if (!existsSync(path)) throw new Stop(EXIT.database, `there is no database ${path}`);
+  mustExist(path);
   const part = `${target}.part`;
   await Deno.remove(part).catch(() => {});
   try {

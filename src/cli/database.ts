@@ -1,6 +1,7 @@
 /**
  * Opens the database that a command names, and says in one line what is wrong with it.
  */
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Snapshot, Store } from '../store/store.ts';
 import { pathOfUrl } from '../store/libsql/file_url.ts';
@@ -21,7 +22,10 @@ export interface Database {
   readonly snapshot: Snapshot;
 }
 
-/** @param lost called once another server has taken the database over. */
+/**
+ * Makes the database where there is none.
+ * @param lost called once another server has taken the database over.
+ */
 export async function openDatabase(url: string, lost?: () => void): Promise<Database> {
   const authToken = oneWord(Deno.env.get('NTHBOUNCER_DB_TOKEN'), 'NTHBOUNCER_DB_TOKEN');
   try {
@@ -36,10 +40,33 @@ export async function openDatabase(url: string, lost?: () => void): Promise<Data
     if (store === null) throw new Stop(EXIT.usage, '--db: no store knows a URL of this kind');
     return { store, snapshot: await patiently(() => store.open()) };
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    if (error.kind !== 'owned') throw new Stop(EXIT.database, error.message);
-    throw new Stop(EXIT.owned, `${error.message}; stop it, or name another with --db`);
+    throw stopOf(error);
   }
+}
+
+/** For what makes sense only where a server has been: makes nothing. */
+export async function openKnownDatabase(url: string): Promise<Database> {
+  if (/^file:/i.test(url)) mustExist(localPath(url));
+  return await openDatabase(url);
+}
+
+/** @throws Stop where there is no database at the path */
+export function mustExist(path: string): void {
+  if (!existsSync(path)) throw new Stop(EXIT.database, `there is no database ${path}`);
+}
+
+function localPath(url: string): string {
+  try {
+    return pathOfUrl(url);
+  } catch (error) {
+    throw stopOf(error);
+  }
+}
+
+function stopOf(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  if (error.kind !== 'owned') return new Stop(EXIT.database, error.message);
+  return new Stop(EXIT.owned, `${error.message}; stop it, or name another with --db`);
 }
 
 /** Waits out a lock that another process, a backup say, holds for a moment. */

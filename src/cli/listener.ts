@@ -105,6 +105,11 @@ export class Listener {
     return this.#serving.finish();
   }
 
+  /** How many callers wait for an answer. */
+  get underWay(): number {
+    return this.#serving.underWay;
+  }
+
   close(): void {
     this.#listener?.close();
     this.#listener = null;

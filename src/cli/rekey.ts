@@ -9,7 +9,7 @@ import type { PoolRow } from '../store/store.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
 import type { Database } from './database.ts';
-import { openDatabase } from './database.ts';
+import { openKnownDatabase } from './database.ts';
 import {
   keyFileOf,
   makeKeyFile,
@@ -48,7 +48,7 @@ async function rekey(databaseUrl: string): Promise<void> {
     throw new Stop(EXIT.usage, `rekey: ${NEW_VARIABLE} with the new key is wanted`);
   }
   const pending = pendingFileOf(path);
-  const database = await openDatabase(databaseUrl);
+  const database = await openKnownDatabase(databaseUrl);
   try {
     const oldVault = new Vault(oldKey);
     const known = newKey ?? await readKeyFile(pending);

@@ -204,6 +204,8 @@ async function assemble(
 
 /** Of the drain time, what is kept for the last writes. */
 const WRITES_MS_MAX = 500;
+/** What ends sooner is not worth a line. */
+const TOLD_AFTER_MS = 100;
 
 /** Refuses who waits, lets what is under way end, and makes all durable within the drain time. */
 async function stop(
@@ -212,12 +214,15 @@ async function stop(
 ): Promise<void> {
   const { scheduler, store, deadlines, directory, governors } = parts.server;
   const { drainMs } = settings;
-  const isLate = delay(drainMs - Math.min(WRITES_MS_MAX, drainMs / 4));
+  const waitMs = drainMs - Math.min(WRITES_MS_MAX, drainMs / 4);
+  const isLate = delay(waitMs);
   scheduler.drain();
   parts.housekeeping.stop();
   await parts.server.desk.stop();
   const finished = Promise.all(parts.listeners.map((listener) => listener.finish()));
+  const telling = setTimeout(() => tellOfWait(parts.listeners, waitMs), TOLD_AFTER_MS);
   await Promise.race([finished, isLate, stopSignal()]);
+  clearTimeout(telling);
   for (const listener of parts.listeners) listener.close();
   deadlines.close();
   await directory.saveUses().catch(() => {});
@@ -229,6 +234,16 @@ async function stop(
     log.error('closing: {reason}', { reason: messageOf(error) })
   );
   Deno.exit(EXIT.ok);
+}
+
+/** So that nobody takes a stop that waits for one that hangs. */
+function tellOfWait(listeners: readonly Listener[], waitMs: number): void {
+  const count = listeners.reduce((sum, { underWay }) => sum + underWay, 0);
+  if (count === 0) return;
+  const what = count === 1 ? '1 request' : `${count} requests`;
+  log.info(`stopping: ${what} under way may take {ms} ms at most; a second signal ends the wait`, {
+    ms: waitMs,
+  });
 }
 
 function stopSignal(): Promise<void> {

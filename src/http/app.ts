@@ -26,8 +26,6 @@ import type { Peer, Server } from './server.ts';
 import { sessionMayPass } from './session.ts';
 import { askToSignIn } from './sign_in.ts';
 
-const AT_THE_ROOT = 'There is nothing here; the admin page is at /admin, the API at /docs.';
-
 /** Answers a request. Where it fails, {@link answerError} has the answer. */
 export type Respond = (request: Incoming, peer: Peer) => Answer | Promise<Answer>;
 
@@ -120,10 +118,18 @@ function makeRouter(server: Server): Hono<Surroundings> {
     router.all(path, () => faultResponse('method_not_allowed', wrongMethod(allowed)));
   }
   router.notFound(({ req }) =>
-    faultResponse('not_found', req.path === '/' ? { message: AT_THE_ROOT } : {})
+    faultResponse('not_found', { message: whereElse(server.baseDomain, req.url) })
   );
   router.onError((error) => faultResponse(...faultOf(error)));
   return router;
+}
+
+/** Told where nothing is: mostly a caller that took this address for its pool's. */
+function whereElse(baseDomain: string, url: string): string {
+  const { port } = new URL(url);
+  const host = `{pool}.${baseDomain}${port === '' ? '' : `:${port}`}`;
+  return `No pool's upstream is behind this address: a pool is reached at ${host} or at an ` +
+    'address of --pool-listen, the admin page at /admin, the API at /docs.';
 }
 
 function mayPass(access: Access, request: Request, server: Server): boolean {

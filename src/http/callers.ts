@@ -6,6 +6,7 @@ import type { Fail, Judgement } from '../access/gate.ts';
 import type { ErrorCode } from '../errors.ts';
 import { standingUnder } from '../access/standing.ts';
 import { ERRORS } from '../errors.ts';
+import { headerLine } from '../http1/answer.ts';
 import { log } from '../log.ts';
 import { AccessLog } from '../scheduler/access_log.ts';
 import type { Entry } from '../scheduler/directory.ts';
@@ -122,7 +123,7 @@ export class Callers {
       return { kind: 'pass', entry, keyId, signer, carriers, hasNonce };
     }
     if (judged.kind === 'pass') return UNAUTHORIZED;
-    const refusal = refusalOf(call, judged);
+    const refusal = refusalOf(call, judged, entry);
     const { code, parts } = refusal;
     const status = parts.status ?? ERRORS[code].status;
     const what = { code, status, reason: judged.reason };
@@ -159,11 +160,25 @@ export class Callers {
   }
 }
 
-function refusalOf({ door }: Call, { status, isAddressAlone }: Fail): Refusal {
+function refusalOf(
+  { door }: Call,
+  { status, isAddressAlone }: Fail,
+  entry: Entry | undefined,
+): Refusal {
   // On the lock door, which takes no such body at any time, its size never changes a 401.
   if (status === 413 && door === 'proxy') return TOO_LARGE;
   if (status === 503 && door === 'proxy') return OVERLOADED;
-  if (status !== 403) return UNAUTHORIZED;
+  if (status !== 403) return unauthorized(entry);
   const message = isAddressAlone ? FOREIGN_ADDRESS : FOREIGN_PAGE;
   return { kind: 'fail', code: 'unauthorized', parts: { status, message } };
+}
+
+/**
+ * Asks for the key as a password where the pool takes one: git and browsers send it only then. A
+ * line of its own, since browsers read one challenge a line.
+ */
+function unauthorized(entry: Entry | undefined): Refusal {
+  if (!entry?.spec.access.key.authorization.includes('Basic')) return UNAUTHORIZED;
+  const challenge = `Basic realm="${entry.spec.name}"`;
+  return { ...UNAUTHORIZED, parts: { lines: headerLine(['www-authenticate', challenge]) } };
 }

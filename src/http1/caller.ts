@@ -80,9 +80,13 @@ export class Caller<Peer> {
   /** Answers what is under way, and nothing after it. A head that came in part is no request. */
   finish(): void {
     this.answerOnce();
-    const isAsked = this.#waiting === 'answer' || this.#waiting === 'sent';
-    const hasHead = this.#connection.textAhead(HEAD_BYTES_MAX).includes('\r\n\r\n');
-    if (!isAsked && !hasHead) this.close();
+    if (!this.isAsked) this.close();
+  }
+
+  /** Whether a request is there whose answer it has not got yet. */
+  get isAsked(): boolean {
+    if (this.#waiting === 'answer' || this.#waiting === 'sent') return true;
+    return this.#connection.textAhead(HEAD_BYTES_MAX).includes('\r\n\r\n');
   }
 
   close(): void {

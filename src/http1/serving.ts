@@ -60,6 +60,11 @@ export class Serving<Peer> {
     await Promise.all(this.#callers.values());
   }
 
+  /** How many callers wait for an answer. */
+  get underWay(): number {
+    return [...this.#callers.keys()].filter(({ isAsked }) => isAsked).length;
+  }
+
   #sweep(): void {
     this.#date = `date: ${new Date(this.#epochMs()).toUTCString()}\r\n`;
     for (const caller of this.#callers.keys()) {

@@ -24,7 +24,7 @@ async function status(headers: HeadersInit): Promise<number> {
   expect([200, 401]).toContain(answer.status);
   expect(caller.inUse).toBe(answer.status === 200 ? 1 : 0);
   if (answer.status === 200) await caller.release(String(answer.json['slotId']));
-  else expect(answer.headers.get('www-authenticate')).toBe('Nthbouncer');
+  else expect(answer.headers.get('www-authenticate')).toMatch(/^Nthbouncer(, Basic realm="a")?$/);
   return answer.status;
 }
 
@@ -127,6 +127,24 @@ describe('Authorization', () => {
     for (const text of ['Basic', 'Basic !!!', 'Basic %%%%', `Basic ${key}`]) {
       expect(await status({ authorization: text }), text).toBe(401);
     }
+  });
+
+  it('is asked for by Basic where that is listed, and nowhere else', async () => {
+    const challenge = async (name: string, headers: HeadersInit = {}) =>
+      (await door.call('POST', `/pools/${name}/lock/acquire`, { headers }))
+        .headers.get('www-authenticate');
+    await pool({ authorization: ['Nthbouncer', 'Basic'] });
+    await door.pool(
+      'b-2',
+      fixed(1, { access: { key: { authorization: ['Nthbouncer', 'Bearer'] } } }),
+    );
+    expect(await challenge('a')).toBe('Nthbouncer, Basic realm="a"');
+    expect(await challenge('a', { [KEY]: WRONG_KEY })).toBe('Nthbouncer, Basic realm="a"');
+    expect(await challenge('a', { authorization: basic('u:p') })).toBe(
+      'Nthbouncer, Basic realm="a"',
+    );
+    expect(await challenge('b-2')).toBe('Nthbouncer');
+    expect(await challenge('nobody')).toBe('Nthbouncer');
   });
 
   it('by Basic takes exactly one token of base64', async () => {

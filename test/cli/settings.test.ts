@@ -4,6 +4,7 @@
 import { Command, CommanderError } from 'commander';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Stop } from '../../src/cli/command.ts';
+import { takeFlagsOnce } from '../../src/cli/given_once.ts';
 import { addSettings, serveSettings } from '../../src/cli/settings.ts';
 import { SETTINGS } from '../../src/config.ts';
 
@@ -21,6 +22,7 @@ function read(...words: string[]): Record<string, unknown> | string {
   const command = addSettings(new Command('serve'), names).exitOverride()
     .showSuggestionAfterError(false)
     .configureOutput({ writeErr: (text) => line += text });
+  takeFlagsOnce(command);
   try {
     return command.parse(words, { from: 'user' }).opts();
   } catch (error) {
@@ -104,6 +106,17 @@ describe('the settings table', () => {
       expect(read(flag, given)).toMatchObject({ [name]: wanted });
       expect(read(`${flag}=${given}`)).toMatchObject({ [name]: wanted });
     }
+  });
+
+  it.each(rows)('%s: a flag that comes twice is refused in one line', (name, { flag }) => {
+    const [word = ''] = flag.split(' ');
+    const { right } = values[name];
+    const [[first] = [''], [second] = ['']] = [right[0], right.at(-1)];
+    const isList = name === 'poolListen' || name === 'trustedProxies';
+    const line = `${word} may be given once, and came again`;
+    const wanted = isList ? `${line}; its entries are separated by commas` : line;
+    expect(read(word, first, `${word}=${second}`)).toBe(wanted);
+    expect(read(word, first, word, first)).toBe(wanted);
   });
 
   it('tells a pool name that cannot be from a listener that is not whole', () => {

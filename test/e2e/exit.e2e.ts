@@ -19,6 +19,7 @@ describe('a start that cannot be', () => {
     ['an unknown flag', ['--no-such-flag'], {}, '--no-such-flag'],
     ['a bad port', ['--port', 'seventy'], {}, '--port'],
     ['a bad database URL', ['--db', 'nowhere'], {}, '--db'],
+    ['a flag twice', ['--drain-ms', '1', '--drain-ms=2'], {}, '--drain-ms may be given once'],
     ['half of TLS', ['--tls-cert', 'cert.pem'], {}, '--tls-key'],
     ['a missing configuration file', ['--config', 'no-such.json'], {}, '--config'],
     ['a bad variable', [], { NTHBOUNCER_DRAIN_MS: 'soon' }, 'NTHBOUNCER_DRAIN_MS'],
@@ -140,6 +141,7 @@ describe('a stop', () => {
     const startedMs = performance.now();
     expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(performance.now() - startedMs).toBeLessThan(2000);
+    expect(server.output).not.toContain('stopping');
     agent.destroy();
   });
 

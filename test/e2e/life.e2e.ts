@@ -3,11 +3,19 @@
  * owners, and a database that is not this program's to touch.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
-import { endAll, sleep, start } from './process.ts';
+import { endAll, freshFolder, sleep, start } from './process.ts';
 import { ADMIN_TOKEN, Server, startServer, until } from './server.ts';
 
 afterEach(endAll);
@@ -168,6 +176,19 @@ describe('admin-token --reset', () => {
     expect(await mayAdminister(named, fresh)).toBe(false);
     expect(await mayAdminister(named, ADMIN_TOKEN)).toBe(true);
   });
+
+  it.each([['admin-token', '--reset'], ['rekey']])(
+    '%s makes nothing where there is no database',
+    async (...words) => {
+      const cwd = freshFolder();
+      const key = 'a master key of this test: 0123456789';
+      const env = { NTHBOUNCER_MASTER_KEY: key, NTHBOUNCER_NEW_MASTER_KEY: `${key}!` };
+      const done = await start([...words, '--db', 'file:./nowhere/x.db'], env, { cwd }).finished;
+      const path = join(realpathSync(cwd), 'nowhere/x.db');
+      expect([done.code, done.output]).toEqual([4, `nthbouncer: there is no database ${path}\n`]);
+      expect(readdirSync(cwd)).toEqual([]);
+    },
+  );
 });
 
 describe('a slot', () => {

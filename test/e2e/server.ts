@@ -67,7 +67,9 @@ export class Server {
   /** Starts, and resolves once it listens or has exited. */
   async start(): Promise<this> {
     const { flags = [], env = {}, keepsPort = false, ...how } = this.#options;
-    const words = ['serve', '--port', this.#port, '--db', this.db, ...flags];
+    const usual = [['--port', this.#port], ['--db', this.db]] as const;
+    const unsaid = usual.filter(([flag]) => !flags.includes(flag)).flat();
+    const words = ['serve', ...unsaid, ...flags];
     const token = { NTHBOUNCER_ADMIN_TOKEN: ADMIN_TOKEN };
     this.origin = '';
     this.#running = start(words, { ...token, ...env }, how);

@@ -64,12 +64,6 @@ describe('an odd spelling of a lock path', () => {
     '/x/pools/p1/lock/acquire',
   ];
 
-  it('/ is none either, and names the admin page', async () => {
-    const { status, json } = await door.call('GET', '/');
-    expect(status).toBe(404);
-    expect(json['message']).toContain('/admin');
-  });
-
   it.each(odd)('%s is no path at all, with a key or without', async (target) => {
     for (const headers of [{}, { 'x-nthpool-key': first.key }, { 'x-nthpool-key': second.key }]) {
       for (const method of ['POST', 'GET']) {
@@ -101,6 +95,26 @@ describe('an odd spelling of a lock path', () => {
       expect((await first.release(slotId)).text).toBe('{"released":false}');
     },
   );
+});
+
+describe('a path that is none', () => {
+  it.each([
+    ['/', '127.0.0.1:8787', '{pool}.localhost:8787 '],
+    ['/v1/chat/completions', 'localhost:8787', '{pool}.localhost:8787 '],
+    ['/v1/chat/completions', 'localhost', '{pool}.localhost '],
+    ['/', 'p1.example.com:9', '{pool}.localhost:9 '],
+    ['/', 'a.p1.localhost:9', '{pool}.localhost:9 '],
+  ])('as %s of %s is told where a pool and the admin page are', async (path, host, pool) => {
+    for (const method of ['GET', 'POST']) {
+      const { status, json } = await door.call(method, path, { host });
+      expect(status).toBe(404);
+      expect(json).toEqual({ error: 'not_found', message: expect.stringContaining(`at ${pool}`) });
+      for (const word of ['--pool-listen', '/admin', '/docs']) {
+        expect(json['message']).toContain(word);
+      }
+      expect(json['message']).not.toContain('p1');
+    }
+  });
 });
 
 describe('another method', () => {

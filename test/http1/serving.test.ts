@@ -198,13 +198,17 @@ describe('a server that finishes', () => {
     const { takes, all } = serving(() => new Promise((told) => tell = told));
     const idle = takes();
     const busy = takes(GET);
+    takes(GET.slice(0, 20));
     await settled();
+    expect(all.underWay).toBe(1);
     const done = vi.fn();
     void all.finish().then(done);
     await settled();
     expect([idle.closes, busy.closes, done.mock.calls.length]).toEqual([1, 0, 0]);
+    expect(all.underWay).toBe(1);
     tell(ok('one'));
     await settled();
+    expect(all.underWay).toBe(0);
     expect(answersIn(busy.sent).map(({ headers }) => headers.get('connection'))).toEqual(['close']);
     busy.ends();
     await settled();

@@ -24,7 +24,9 @@ const upstreams: Server[] = [];
 const ports = new Map<string, number>();
 
 beforeAll(async () => {
-  for (const name of ['curl', 'openai', 'git', 'npm', 'events']) ports.set(name, await freePort());
+  for (const name of ['curl', 'openai', 'git', 'git-key', 'npm', 'events']) {
+    ports.set(name, await freePort());
+  }
   const listen = [...ports].map(([name, port]) => `${name}=127.0.0.1:${port}`);
   await server.start(['--pool-listen', listen.join(',')]);
 });
@@ -177,6 +179,24 @@ describe('git', () => {
     await git('clone', '-q', url, 'second');
     const [one, two] = ['first', 'second'].map((name) => readFileSync(join(folder, name, 'a.bin')));
     expect(one?.equals(two ?? Buffer.alloc(0))).toBe(true);
+  });
+
+  it('sends the pool key as a password once it is asked for', async () => {
+    const git = (...args: string[]) => run('git', args, { cwd: folder, env: gitEnvironment });
+    await git('init', '-q', '--bare', 'guarded.git');
+    const access = { key: { authorization: ['Nthbouncer', 'Basic'] } };
+    const base = await pool('git-key', gitBackend, { access });
+    const { key } = await server.admin('POST', '/pools/git-key/keys', { name: 'git' });
+    const url = new URL(`${base}/guarded.git`);
+    await expect(git('clone', '-q', url.href, 'refused')).rejects.toThrow(
+      'could not read Username',
+    );
+    url.username = 'anybody';
+    url.password = String(key);
+    await git('clone', '-q', url.href, 'guarded');
+    expect(readFileSync(join(folder, 'guarded/.git/HEAD'), 'utf8')).toMatch(/^ref: /);
+    const asked = await curl('-i', '--anyauth', '-u', `anybody:${key}`, `${base}/guarded.git/HEAD`);
+    expect(asked).toMatch(/^HTTP\/1\.1 401[^]*\r\n\r\n[^]*HTTP\/1\.1 200/);
   });
 
   const gitEnvironment = {

@@ -23,6 +23,9 @@ describe('a stopped server', () => {
     expect(await one.until(/late/)).toContain('200 OK');
     one.close();
     expect(await exit).toBe(0);
+    const told = server.output.match(/stopping: .*\n/g) ?? [];
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(/: 1 request under way may take 4500 ms at most; a second signal ends/);
     await server.start();
     expect(await server.capacity('stop')).toBe(1);
   });
