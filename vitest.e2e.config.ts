@@ -16,6 +16,10 @@ const SIDE_BY_SIDE: readonly { name: string; maxWorkers: number; files: readonly
       'client',
       'secrets',
       'openapi',
+      'exit',
+      'store',
+      'tls',
+      'proxy/wrong_key',
     ],
   },
 ];
