@@ -252,7 +252,8 @@ describe('a database', () => {
 
   it('that another has claimed ends the server with 3, whatever it wrote', async () => {
     const server = await startServer();
-    const database = new Database(server.database);
+    // The server may be writing at this moment.
+    const database = new Database(server.database, { timeout: 5000 });
     database.exec('UPDATE claim SET epoch = epoch + 1');
     database.close();
     const change = { method: 'POST', body: '{"name": "late"}' };
