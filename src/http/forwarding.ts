@@ -55,6 +55,7 @@ export class Forwarding implements Means {
     this.#targets.set(name, target);
     return target;
   }
+
   /** The pool is gone: one of the same name begins with nothing of its. */
   forget(pool: string): void {
     this.#targets.delete(pool);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Credentials } from '../../src/upstream/credentials.ts';
+import { type Credential, Credentials } from '../../src/upstream/credentials.ts';
 
 const SPECS = ['a', 'b'].map((name) => ({
   name,
@@ -12,11 +12,16 @@ function nameAt(credentials: Credentials, nowMs: number): string | null {
   return choice.kind === 'chosen' ? choice.credential?.name ?? null : `until ${choice.untilMs}`;
 }
 
-function refuse(credentials: Credentials, status: number, retryAfterMs?: number): void {
+/** The credential of a request that is sent now. */
+function sent(credentials: Credentials): Credential {
   const choice = credentials.choose(0);
   if (choice.kind !== 'chosen' || choice.credential === null) throw new Error('none');
+  return choice.credential;
+}
+
+function refuse(credentials: Credentials, status: number, retryAfterMs?: number): void {
   const hint = retryAfterMs === undefined ? {} : { retryAfterMs };
-  credentials.observe(choice.credential, { kind: 'throttled', status, ...hint }, 0);
+  credentials.observe(sent(credentials), { kind: 'throttled', status, ...hint }, 0);
 }
 
 describe('Credentials', () => {
@@ -45,10 +50,9 @@ describe('Credentials', () => {
 
   it('hears of what was sent before a change', () => {
     const before = new Credentials(SPECS);
-    const choice = before.choose(0);
-    if (choice.kind !== 'chosen' || choice.credential === null) throw new Error('none');
+    const credential = sent(before);
     const after = new Credentials(SPECS, before);
-    before.observe(choice.credential, { kind: 'ok', status: 401 }, 0);
+    before.observe(credential, { kind: 'ok', status: 401 }, 0);
     expect([1, 2].map((nowMs) => nameAt(after, nowMs))).toEqual(['b', 'b']);
   });
 
@@ -76,10 +80,9 @@ describe('Credentials', () => {
 
   it('tells the status that puts one aside for longest, whichever comes last', () => {
     const credentials = new Credentials([SPECS[0]!]);
-    const choice = credentials.choose(0);
-    if (choice.kind !== 'chosen' || choice.credential === null) throw new Error('none');
+    const credential = sent(credentials);
     for (const status of [401, 429]) {
-      credentials.observe(choice.credential, { kind: 'throttled', status }, 0);
+      credentials.observe(credential, { kind: 'throttled', status }, 0);
     }
     expect(credentials.look(0)).toEqual({ kind: 'cooling', untilMs: 60_000, statuses: [401] });
   });
@@ -101,9 +104,7 @@ describe('Credentials', () => {
     } as const;
     const learned = [SPECS, SPECS.slice(0, 1)].map((specs) => {
       const credentials = new Credentials(specs);
-      const choice = credentials.choose(0);
-      if (choice.kind !== 'chosen' || choice.credential === null) throw new Error('none');
-      return credentials.observe(choice.credential, outcome, 0);
+      return credentials.observe(sent(credentials), outcome, 0);
     });
     expect(learned).toEqual([{ kind: status === 401 ? 'ok' : 'unknown', status }, outcome]);
   });

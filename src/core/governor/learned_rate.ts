@@ -130,7 +130,7 @@ export class LearnedRate {
   }
 
   /** A start did not count after all: it was refused, or never sent. */
-  refused(startedAtMs: number): void {
+  uncount(startedAtMs: number): void {
     if (this.#accepted > 0) this.#accepted -= 1;
     this.#acceptedTotal -= 1;
     const index = Math.floor(startedAtMs / BUCKET_MS);

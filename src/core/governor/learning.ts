@@ -120,7 +120,7 @@ export class Learning {
     }
     const hintMs = hintOf(outcome);
     if (hintMs !== undefined) this.#hold(nowMs, hintMs);
-    if (outcome.kind === 'unsent') this.learned.refused(start.atMs);
+    if (outcome.kind === 'unsent') this.learned.uncount(start.atMs);
     if (outcome.kind === 'ok') this.#accepted(nowMs, start, outcome);
     else if (outcome.kind === 'throttled') this.#refused(nowMs, start, outcome);
     else if (this.scout.owns(start.sequence)) this.scout.abandoned();
@@ -197,7 +197,7 @@ export class Learning {
 
   #refused(nowMs: number, start: Start, outcome: Outcome): void {
     const { learned, scout, level } = this;
-    learned.refused(start.atMs);
+    learned.uncount(start.atMs);
     scout.noteTurnaround(nowMs - start.atMs);
     const isScout = scout.owns(start.sequence);
     if (start.sequence <= this.#eventSequence) {

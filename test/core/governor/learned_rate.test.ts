@@ -64,7 +64,7 @@ describe('LearnedRate', () => {
     const rate = new LearnedRate();
     rate.started(T0, false);
     rate.started(T0 + 1, false);
-    rate.refused(T0 + 1);
+    rate.uncount(T0 + 1);
     expect(rate.acceptedTotal).toBe(1);
   });
 
