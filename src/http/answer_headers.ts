@@ -3,6 +3,7 @@
  * connection and those that could pass for ours, with the pool's own. Repeated ones stay repeated.
  */
 import { headerLine } from '../http1/answer.ts';
+import { isLength } from '../http1/head.ts';
 import type { HeaderLines } from '../http1/header_lines.ts';
 import { HOP_BY_HOP } from './request_head.ts';
 import { SESSION_COOKIE } from './session.ts';
@@ -16,7 +17,6 @@ export interface AnswerParts {
   readonly isLengthKept: boolean;
 }
 
-const LENGTH = /^\d{1,15}$/;
 const COOKIE_DOMAIN = /;\s*domain\s*=\s*"?\.?([^;"\s]*)/gi;
 
 /** The headers as they are sent. */
@@ -26,7 +26,7 @@ export function answerHeaders({ headers, own, baseDomain, isLengthKept }: Answer
   headers.forEach((value, name, asCame) => {
     if (HOP_BY_HOP.has(name) || name.startsWith('x-nthpool-') || named.includes(name)) return;
     if (name === 'set-cookie' && isOwnCookie(value, baseDomain)) return;
-    if (name === 'content-length' && !(isLengthKept && LENGTH.test(value))) return;
+    if (name === 'content-length' && !(isLengthKept && isLength(value))) return;
     text += headerLine([asCame, value]);
   });
   return text;

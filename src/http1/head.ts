@@ -48,6 +48,14 @@ export class HeadEnd {
   }
 }
 
+/** At most what a number holds exactly, and than any body has. */
+const LENGTH = /^\d{1,15}$/;
+
+/** Whether a Content-Length is one number of bytes. */
+export function isLength(text: string): boolean {
+  return LENGTH.test(text);
+}
+
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Beside the line ends, which are sound once the end of the head was found. */
 // deno-lint-ignore no-control-regex

@@ -4,14 +4,13 @@
  * kept as they were sent, since no two readings of them may differ.
  */
 import type { HeadLines } from './head.ts';
-import { MalformedError } from './head.ts';
+import { isLength, MalformedError } from './head.ts';
 import { HeaderLines } from './header_lines.ts';
 import type { IncomingBody } from './incoming_body.ts';
 
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/1\.([01])$/;
 const ABSOLUTE = /^https?:\/\/([^/?]*)(.*)$/i;
 const REST_BYTES_MAX = 64 * 1024;
-const LENGTH = /^\d{1,15}$/;
 
 export interface Opened {
   readonly method: string;
@@ -155,7 +154,7 @@ export function framingOf({ headers, minor }: Opened): BodyFraming {
   }
   if (lengths.length === 0) return NONE;
   const [first = '', ...others] = lengths;
-  if (!LENGTH.test(first) || others.some((other) => other !== first)) {
+  if (!isLength(first) || others.some((other) => other !== first)) {
     throw new MalformedError('a Content-Length that is not one number');
   }
   return { kind: 'length', bytes: Number(first) };

@@ -2,7 +2,7 @@
  * Where the body of an answer ends: by its status and the request's method, by length, by chunks,
  * or by the end of the connection. Anything that could be read in two ways is malformed.
  */
-import { MalformedError } from '../../http1/head.ts';
+import { isLength, MalformedError } from '../../http1/head.ts';
 import type { AnswerHead } from './answer_head.ts';
 
 export type Framing =
@@ -15,7 +15,6 @@ export type Framing =
 const NONE: Framing = { kind: 'none' };
 const CHUNKED: Framing = { kind: 'chunked' };
 const CLOSE: Framing = { kind: 'close' };
-const LENGTH = /^\d{1,15}$/;
 
 export function framingOf(head: AnswerHead, method: string): Framing {
   const { status, headers } = head;
@@ -23,7 +22,7 @@ export function framingOf(head: AnswerHead, method: string): Framing {
   const lengths = headers.words('content-length');
   const [length] = lengths;
   if (length !== undefined) {
-    if (!LENGTH.test(length)) throw new MalformedError('a bad content-length');
+    if (!isLength(length)) throw new MalformedError('a bad content-length');
     if (lengths.some((other) => other !== length)) throw new MalformedError('two content-lengths');
   }
   if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return NONE;

@@ -163,12 +163,15 @@ describe('an upstream that resets its connection', () => {
 
   it('once its answer is whole has done no harm', async () => {
     upstream.play = (socket) => void socket.write(plain('whole'), () => socket.resetAndDestroy());
+    const statuses = new Set<number>();
     for (let round = 1; round <= 20; round++) {
       const answer = await server.call({ pool: 'stages' });
-      expect([200, 502]).toContain(answer.status);
+      statuses.add(answer.status);
       if (answer.status === 200) expect(answer.body).toBe('whole');
       expect(upstream.requests).toHaveLength(round);
     }
+    // A reset may overtake the answer, but seldom does.
+    expect([...statuses].filter((status) => status !== 502)).toEqual([200]);
     expect(await server.capacity('stages')).toBe(1);
   });
 });

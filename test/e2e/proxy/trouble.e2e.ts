@@ -126,6 +126,7 @@ describe('a storm', () => {
       else setTimeout(answer, 20 * Math.random());
     };
     let left = 10_000;
+    const answers = { good: 0, bad: 0 };
     const worker = async () => {
       while (left-- > 0) {
         const caller = new RawCaller(server.port);
@@ -135,12 +136,20 @@ describe('a storm', () => {
             `Content-Length: ${body.length}\r\n\r\n${body}`,
         );
         if (left % 4 === 0) await sleep(10 * Math.random());
-        else await caller.until(/HTTP\/1\.1 \d+[\s\S]*\r\n\r\n/, 10_000).catch(() => {});
+        else {
+          const answer = await caller.until(/HTTP\/1\.1 \d+[\s\S]*\r\n\r\n/, 10_000)
+            .catch(() => '');
+          if (answer.startsWith('HTTP/1.1 200')) answers.good++;
+          else answers.bad++;
+        }
         if (left % 2 === 0) caller.reset();
         else caller.close();
       }
     };
     await Promise.all(Array.from({ length: 48 }, worker));
+    // Of those that wait for their answer, seven of eight are to get one.
+    expect(answers.good).toBeGreaterThan(answers.bad);
+    expect(answers.bad).toBeGreaterThan(0);
     expect(await server.capacityWithin('storm', 16, 3000)).toBe(16);
     expect(await holds(() => upstream.sockets.size <= 17, 3000)).toBe(true);
     const status = await server.admin('GET', '/pools/storm/status');

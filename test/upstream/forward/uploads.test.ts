@@ -2,6 +2,7 @@
 import { expect, it, vi } from 'vitest';
 import { latin1Bytes } from '../../../src/http1/head.ts';
 import { sourceOf } from '../../../src/http1/incoming_body.ts';
+import { settled } from '../../support/caller.ts';
 import { MemoryLine } from '../../support/lines.ts';
 import { bench, HEAD } from './bench.ts';
 
@@ -39,11 +40,11 @@ it('some of a body is read ahead that the upstream does not take, and its end he
     const answer = exchange({ body: { read }, bodyBytes: 100_000_000 }).answer();
     answer.catch(() => {});
     await vi.waitFor(() => expect(pulled).toBeGreaterThan(3));
-    await new Promise((done) => setTimeout(done, 20));
+    await settled();
     expect(pulled).toBeLessThan(10);
     isGone = true;
     leave();
-    await new Promise((done) => setTimeout(done, 20));
+    await settled();
     expect(lines[0]?.isClosed).toBe(isHeard);
     if (isHeard) await expect(answer).rejects.toMatchObject({ cut: 'gone' });
   }
