@@ -9,7 +9,7 @@ import { hashOf } from '../access/keys.ts';
 import { isSameSecretHash } from '../access/secret.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Answer } from '../http1/answer.ts';
-import type { Refusal } from '../http1/caller.ts';
+import type { TextAnswer } from '../http1/caller.ts';
 import type { Incoming } from '../http1/incoming.ts';
 import { log, messageOf } from '../log.ts';
 import { StoreError } from '../store/store.ts';
@@ -50,7 +50,7 @@ export function makePoolApp(server: Server, pool: string): Respond {
 }
 
 /** The answer to what is no request that could be sorted to a door. */
-export function refuseUnread(why: 'malformed' | 'head_too_large', reason: string): Refusal {
+export function refuseUnread(why: 'malformed' | 'head_too_large', reason: string): TextAnswer {
   const code = why === 'malformed' ? 'invalid_request' : why;
   const headers = { 'x-nthpool-error': code };
   const message = `The request is not well-formed: ${reason}.`;

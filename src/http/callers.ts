@@ -31,13 +31,13 @@ export interface Passed {
   readonly hasNonce: boolean;
 }
 
-export interface Refusal {
+export interface Failed {
   readonly kind: 'fail';
   readonly code: ErrorCode;
   readonly parts: FaultParts;
 }
 
-export type Caller = Passed | Refusal;
+export type Checked = Passed | Failed;
 
 interface Noted {
   readonly pool: string;
@@ -49,9 +49,9 @@ interface Noted {
   readonly queuedMs?: number;
 }
 
-const UNAUTHORIZED: Refusal = { kind: 'fail', code: 'unauthorized', parts: {} };
-const TOO_LARGE: Refusal = { kind: 'fail', code: 'payload_too_large', parts: {} };
-const OVERLOADED: Refusal = { kind: 'fail', code: 'overloaded', parts: {} };
+const UNAUTHORIZED: Failed = { kind: 'fail', code: 'unauthorized', parts: {} };
+const TOO_LARGE: Failed = { kind: 'fail', code: 'payload_too_large', parts: {} };
+const OVERLOADED: Failed = { kind: 'fail', code: 'overloaded', parts: {} };
 
 export class Callers {
   readonly #server: Server;
@@ -64,7 +64,7 @@ export class Callers {
   }
 
   /** Answers at once wherever the pool's policies can. */
-  check(call: Call): Caller | Promise<Caller> {
+  check(call: Call): Checked | Promise<Checked> {
     const entry = this.#server.directory.get(call.pool);
     const judged = this.#server.access.gate.judge(entry, call);
     if (!(judged instanceof Promise)) return this.#conclude(call, entry, judged);
@@ -117,14 +117,14 @@ export class Callers {
     return id;
   }
 
-  #conclude(call: Call, entry: Entry | undefined, judged: Judgement): Caller | Promise<Caller> {
+  #conclude(call: Call, entry: Entry | undefined, judged: Judgement): Checked | Promise<Checked> {
     if (judged.kind === 'pass' && entry !== undefined) {
       const { keyId, signer, carriers, hasNonce } = judged;
       return { kind: 'pass', entry, keyId, signer, carriers, hasNonce };
     }
     if (judged.kind === 'pass') return UNAUTHORIZED;
-    const refusal = refusalOf(call, judged, entry);
-    const { code, parts } = refusal;
+    const failed = failedOf(call, judged, entry);
+    const { code, parts } = failed;
     const status = parts.status ?? ERRORS[code].status;
     const what = { code, status, reason: judged.reason };
     if (entry !== undefined) this.note(call, entry, what);
@@ -133,7 +133,7 @@ export class Callers {
       this.#write(this.#nowhere, call, { ...what, pool: '' });
       this.#countUnknownPool();
     }
-    return this.#slowed(call, refusal);
+    return this.#slowed(call, failed);
   }
 
   /** What was right when it was judged may be gone now. */
@@ -143,11 +143,11 @@ export class Callers {
     return { kind: 'fail', status: 401, reason: 'changed meanwhile', isAddressAlone: false };
   }
 
-  #slowed(call: Call, refusal: Refusal): Refusal | Promise<Refusal> {
+  #slowed(call: Call, failed: Failed): Failed | Promise<Failed> {
     const { access, scheduler } = this.#server;
     const delayMs = access.slowdown.delayMs(call.address.text, scheduler.clock.nowMs());
-    if (delayMs === 0) return refusal;
-    return new Promise((told) => scheduler.clock.after(delayMs, () => told(refusal)));
+    if (delayMs === 0) return failed;
+    return new Promise((told) => scheduler.clock.after(delayMs, () => told(failed)));
   }
 
   /** Calls to unknown pools are counted, and told in one line a minute at the most. */
@@ -160,11 +160,11 @@ export class Callers {
   }
 }
 
-function refusalOf(
+function failedOf(
   { door }: Call,
   { status, isAddressAlone }: Fail,
   entry: Entry | undefined,
-): Refusal {
+): Failed {
   // On the lock door, which takes no such body at any time, its size never changes a 401.
   if (status === 413 && door === 'proxy') return TOO_LARGE;
   if (status === 503 && door === 'proxy') return OVERLOADED;
@@ -177,7 +177,7 @@ function refusalOf(
  * Asks for the key as a password where the pool takes one: git and browsers send it only then. A
  * line of its own, since browsers read one challenge a line.
  */
-function unauthorized(entry: Entry | undefined): Refusal {
+function unauthorized(entry: Entry | undefined): Failed {
   if (!entry?.spec.access.key.authorization.includes('Basic')) return UNAUTHORIZED;
   const challenge = `Basic realm="${entry.spec.name}"`;
   return { ...UNAUTHORIZED, parts: { lines: headerLine(['www-authenticate', challenge]) } };

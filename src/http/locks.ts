@@ -13,7 +13,7 @@ import type { Granted } from '../scheduler/verdict.ts';
 import { AcquireBody, complaintOf, POOL_NAME, ReleaseBody } from '../wire.ts';
 import type { Body } from './body.ts';
 import { Call } from './call.ts';
-import type { Caller, Passed } from './callers.ts';
+import type { Checked, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer, wrongField, wrongMethod } from './fault.ts';
@@ -118,7 +118,7 @@ export class LockDoor {
       : this.#renewed(checked, slotId);
   }
 
-  #renewed(caller: Caller, slotId: string): Answer {
+  #renewed(caller: Checked, slotId: string): Answer {
     if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
     const { scheduler } = this.#server;
     const renewal = scheduler.renew(caller.entry.pool, slotId);
@@ -137,7 +137,7 @@ export class LockDoor {
       : this.#readReport(call, checked, slotId);
   }
 
-  #readReport(call: Call, caller: Caller, slotId: string): Answer | Promise<Answer> {
+  #readReport(call: Call, caller: Checked, slotId: string): Answer | Promise<Answer> {
     if (caller.kind === 'fail') return faultAnswer(caller.code, caller.parts);
     const body = call.json(CEILINGS.lockBodyBytes);
     if (!(body instanceof Promise)) return this.#released(caller, slotId, body);

@@ -13,7 +13,7 @@ import type { Granted } from '../scheduler/verdict.ts';
 import type { Cooling } from '../upstream/credentials.ts';
 import type { Bytes } from './body.ts';
 import { Call } from './call.ts';
-import type { Caller, Passed } from './callers.ts';
+import type { Checked, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
@@ -53,7 +53,7 @@ export class ProxyDoor {
     return this.#answer(call, checked);
   }
 
-  #answer(call: Call, caller: Caller): Answer | Promise<Answer> {
+  #answer(call: Call, caller: Checked): Answer | Promise<Answer> {
     if (caller.kind === 'pass') return this.#admit({ call, caller });
     const { code, parts } = caller;
     return faultAnswer(code, { ...parts, headers: { 'x-nthpool-error': code } });

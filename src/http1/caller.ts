@@ -20,12 +20,12 @@ export interface Answering<Peer> {
   /** The answer where that failed. */
   readonly failed: (error: unknown) => Answer;
   /** The answer to what is no request. */
-  readonly refuse: (why: 'malformed' | 'head_too_large', message: string) => Refusal;
+  readonly refuse: (why: 'malformed' | 'head_too_large', message: string) => TextAnswer;
   /** The current `Date` line. */
   readonly date: () => string;
 }
 
-export interface Refusal extends Answer {
+export interface TextAnswer extends Answer {
   readonly body: string;
 }
 

@@ -22,7 +22,7 @@ export function isRepeatKey(text: string): boolean {
 
 /** `asked` until the verdict is told, so that whoever repeats meanwhile counts as there. */
 type Known =
-  | { readonly kind: 'asked'; readonly verdict: Promise<Verdict>; readonly callers: Callers }
+  | { readonly kind: 'asked'; readonly verdict: Promise<Verdict>; readonly callers: Sharers }
   | { readonly kind: 'granted'; readonly lease: Lease; readonly queuedMs: number };
 
 /** The verdict that a repeat shares, and how it goes before that. */
@@ -120,7 +120,7 @@ export class Repeats {
   }
 
   #ask(pool: Pool, name: string, request: Request): Promise<Verdict> {
-    const callers = new Callers(request.presence);
+    const callers = new Sharers(request.presence);
     const verdict = this.#scheduler.acquire(pool, { ...request, presence: callers });
     this.#makeRoom();
     const asked: Known = { kind: 'asked', verdict, callers };
@@ -154,7 +154,7 @@ export class Repeats {
 }
 
 /** All who wait for one verdict; the wait ends when the last of them is gone. */
-class Callers implements Presence {
+class Sharers implements Presence {
   readonly #gone = new AbortController();
   /** Until it is listened to. */
   #first: Presence | null;

@@ -3,7 +3,7 @@
  * strict reader of what the caller was sent.
  */
 import type { Answer, AnswerBody, Pieces } from '../../src/http1/answer.ts';
-import { Caller, type Refusal } from '../../src/http1/caller.ts';
+import { Caller, type TextAnswer } from '../../src/http1/caller.ts';
 import type { Incoming } from '../../src/http1/incoming.ts';
 import type { BodySource } from '../../src/http1/incoming_body.ts';
 import { latin1Bytes } from '../../src/http1/head.ts';
@@ -18,7 +18,7 @@ export function ok(body: AnswerBody): Answer {
   return { status: 200, headers: '', body };
 }
 
-export function refuse(why: 'malformed' | 'head_too_large', message: string): Refusal {
+export function refuse(why: 'malformed' | 'head_too_large', message: string): TextAnswer {
   return { status: why === 'malformed' ? 400 : 431, headers: '', body: message };
 }
 
