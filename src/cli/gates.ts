@@ -35,12 +35,12 @@ export function gatesOf(status: Row): Gate[] {
       until: null,
       why: why === null ? slots : `${slots}; limit: ${why}`,
     },
-    ...credentialsGate(status),
+    ...credentialsGates(status),
   ];
 }
 
 /** Of proxied calls alone: shut while all credentials are put aside. No gate where none is set. */
-function credentialsGate(status: Row): Gate[] {
+export function credentialsGates(status: Row): Gate[] {
   const all = rowsOf(status, 'credentials');
   if (all.length === 0) return [];
   const gate = 'credentials';

@@ -12,6 +12,7 @@ import type { Column, Shown } from './show.ts';
 import { consoleCommand, printJson, printTable } from './show.ts';
 import { durationMs } from './duration.ts';
 import { fieldOf, instantOf, numberOf, rowsOf, spanOf, textOf } from './fields.ts';
+import { credentialsGates, refusing } from './gates.ts';
 import { serverNowMs } from './server_time.ts';
 import { settingsOf } from './settings_words.ts';
 import { isObject } from '../json.ts';
@@ -75,9 +76,17 @@ export const STATUS_COLUMNS: readonly Column[] = [
   ['QUEUED', (row) => textOf(row, 'queued')],
   ['OLDEST', (row) => numberOf(row, 'queued') === 0 ? '-' : spanOf(row, 'oldestWaitMs')],
   ['RPM', (row) => textOf(row, 'rpm')],
-  ['STATE', (row) => fieldOf(row, 'paused') === true ? 'paused' : 'open'],
-  ['WHY', (row) => textOf(row, 'reason')],
+  ['STATE', (row) => stateOf(row).state],
+  ['WHY', (row) => stateOf(row).why],
 ];
+
+/** One word for what the operator or the upstream's answers shut, and why the pool holds back. */
+function stateOf(status: Row): { state: string; why: string } {
+  const why = textOf(status, 'reason');
+  if (fieldOf(status, 'paused') === true) return { state: 'paused', why };
+  const shut = refusing(credentialsGates(status));
+  return shut === null ? { state: 'open', why } : { state: 'no credential', why: shut.why };
+}
 
 async function list({ json }: Shown): Promise<void> {
   const rows = (await poolsNow(new AdminClient())).map(({ status }) => status);

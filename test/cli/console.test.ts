@@ -8,7 +8,7 @@ import { durationMs, shownMs } from '../../src/cli/duration.ts';
 import { instantOf } from '../../src/cli/fields.ts';
 import { gatesOf, refusing } from '../../src/cli/gates.ts';
 import { COLUMNS, Fresh } from '../../src/cli/log_command.ts';
-import { poolsNow } from '../../src/cli/pool_commands.ts';
+import { poolsNow, STATUS_COLUMNS } from '../../src/cli/pool_commands.ts';
 import { settingsOf } from '../../src/cli/settings_words.ts';
 import { tableOf } from '../../src/cli/show.ts';
 
@@ -108,6 +108,10 @@ describe('the gate of credentials', () => {
     );
     const gates = gatesOf({ ...calm, gate: { reason: 'paused', until: null }, credentials });
     expect(refusing(gates)).toMatchObject({ gate: 'pause' });
+    const rows = [{ ...calm, credentials }, { ...calm, credentials, paused: true }];
+    const [, first, second] = tableOf(rows, STATUS_COLUMNS);
+    expect(first).toMatch(/ no credential +all credentials are put aside: a by 401 /);
+    expect(second).toMatch(/ paused /);
   });
 
   it('is open while one is free, and tells those that are aside', () => {
