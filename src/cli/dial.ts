@@ -4,15 +4,28 @@
 import type { Address, Line } from '../http1/line.ts';
 import type { Origin } from '../upstream/forward/dial.ts';
 import { DialError } from '../upstream/forward/dial.ts';
+import { ALPN, Handshakes } from './handshakes.ts';
 
-export async function dial({ hostname, port, isTls }: Origin): Promise<Line> {
+const handshakes = new Handshakes();
+
+/**
+ * @param givenUp ends a dial that nobody waits for any more: at once, or where its TLS handshake
+ * has begun, when the upstream lets the runtime do so.
+ */
+export async function dial(origin: Origin, givenUp: AbortSignal): Promise<Line> {
+  const { hostname, port, isTls } = origin;
   let connection: Deno.TcpConn | Deno.TlsConn | null = null;
   try {
-    connection = isTls
-      ? await Deno.connectTls({ hostname, port, alpnProtocols: ['http/1.1'] })
-      : await Deno.connect({ hostname, port });
-    if ('setNoDelay' in connection) connection.setNoDelay(true);
-    if (isTls) await (connection as Deno.TlsConn).handshake();
+    if (isTls) await handshakes.mayBegin(origin, givenUp);
+    const plain = connection = await Deno.connect({ hostname, port, signal: givenUp });
+    givenUp.throwIfAborted();
+    plain.setNoDelay(true);
+    if (isTls) {
+      // A host that has vanished ends its handshake, too, if only after hours.
+      plain.setKeepAlive(true);
+      const secured = connection = await Deno.startTls(plain, { hostname, alpnProtocols: ALPN });
+      await handshakes.follow(secured.handshake(), origin, givenUp);
+    }
     return lineOf(connection);
   } catch (error) {
     connection?.close();

@@ -8,7 +8,8 @@ export interface Origin extends Address {
   readonly isTls: boolean;
 }
 
-export type Dial = (to: Origin) => Promise<Line>;
+/** Aborted once nobody waits for the line any more: one that comes all the same is closed. */
+export type Dial = (to: Origin, givenUp: AbortSignal) => Promise<Line>;
 
 /** Why no connection came about; it is told to callers, so it never holds an address. */
 export type DialReason = 'refused' | 'dns' | 'tls' | 'unreachable';
