@@ -2,7 +2,8 @@
  * Opens raw connections to upstreams, and makes lines of the runtime's sockets.
  */
 import type { Address, Line } from '../http1/line.ts';
-import type { Origin } from '../upstream/forward/dial.ts';
+import { messageOf } from '../log.ts';
+import type { DialReason, Origin, TlsReason } from '../upstream/forward/dial.ts';
 import { DialError } from '../upstream/forward/dial.ts';
 import { ALPN, Handshakes } from './handshakes.ts';
 
@@ -29,7 +30,8 @@ export async function dial(origin: Origin, givenUp: AbortSignal): Promise<Line> 
     return lineOf(connection);
   } catch (error) {
     connection?.close();
-    throw new DialError(reasonOf(error, isTls));
+    const isConnected = connection !== null;
+    throw new DialError(isConnected && isTls ? tlsReasonOf(error) : reasonOf(error));
   }
 }
 
@@ -49,10 +51,26 @@ function addressOf(address: Deno.Addr): Address | null {
   return { hostname: address.hostname, port: address.port };
 }
 
-function reasonOf(error: unknown, isTls: boolean): DialError['reason'] {
+function reasonOf(error: unknown): DialReason {
   if (error instanceof Deno.errors.ConnectionRefused) return 'refused';
-  const text = error instanceof Error ? error.message : '';
-  if (/lookup|resolve|name or service|no such host/i.test(text)) return 'dns';
-  const isTlsFailure = isTls && /certificate|tls|handshake|alert|invalid/i.test(text);
-  return isTlsFailure ? 'tls' : 'unreachable';
+  const isDns = /lookup|resolve|name or service|no such host/i.test(messageOf(error));
+  return isDns ? 'dns' : 'unreachable';
+}
+
+/** What the runtime says of a handshake that failed, the first that fits. */
+const TLS_REASONS: readonly [said: RegExp, reason: TlsReason][] = [
+  [/^invalid peer certificate: UnknownIssuer/, 'tls_issuer'],
+  [/^invalid peer certificate: (certificate )?(expired|not ?valid ?yet)/i, 'tls_expired'],
+  [/^invalid peer certificate: (certificate )?not ?valid ?for ?name/i, 'tls_name'],
+  [/^invalid peer certificate/, 'tls_certificate'],
+  [/InvalidContentType/, 'tls_none'],
+  [/^received fatal alert/, 'tls_refused'],
+];
+
+const BROKEN_OFF = [Deno.errors.UnexpectedEof, Deno.errors.ConnectionReset];
+
+function tlsReasonOf(error: unknown): TlsReason {
+  if (BROKEN_OFF.some((kind) => error instanceof kind)) return 'tls_broken';
+  const text = messageOf(error);
+  return TLS_REASONS.find(([said]) => said.test(text))?.[1] ?? 'tls';
 }

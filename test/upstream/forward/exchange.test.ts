@@ -251,7 +251,7 @@ describe('an exchange', () => {
   });
 
   it('tells which step of connecting failed, and no address', async () => {
-    for (const reason of ['refused', 'dns', 'tls', 'unreachable'] as const) {
+    for (const reason of ['refused', 'dns', 'tls_issuer', 'unreachable'] as const) {
       const dial = () => Promise.reject(new DialError(reason));
       const connections = new Connections({ dial, nowMs: () => 0 });
       const guard = { add() {}, remove() {} } as unknown as Guard;
@@ -259,7 +259,7 @@ describe('an exchange', () => {
       const means = { connections, guard, nowMs: () => 0 };
       const error = await new Exchange({ ...call, limits: LIMITS }, means).answer()
         .catch((caught) => caught);
-      expect(error).toMatchObject({ code: 'upstream_unreachable' });
+      expect(error).toMatchObject({ code: 'upstream_unreachable', reason });
       expect(error.message).not.toContain('up.test');
     }
   });
