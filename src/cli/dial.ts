@@ -2,21 +2,36 @@
  * Opens raw connections to upstreams, and makes lines of the runtime's sockets.
  */
 import type { Address, Line } from '../http1/line.ts';
-import type { Origin } from '../upstream/forward/dial.ts';
+import { messageOf } from '../log.ts';
+import type { DialReason, Origin, TlsReason } from '../upstream/forward/dial.ts';
 import { DialError } from '../upstream/forward/dial.ts';
+import { ALPN, Handshakes } from './handshakes.ts';
 
-export async function dial({ hostname, port, isTls }: Origin): Promise<Line> {
+const handshakes = new Handshakes();
+
+/**
+ * @param givenUp ends a dial that nobody waits for any more: at once, or where its TLS handshake
+ * has begun, when the upstream lets the runtime do so.
+ */
+export async function dial(origin: Origin, givenUp: AbortSignal): Promise<Line> {
+  const { hostname, port, isTls } = origin;
   let connection: Deno.TcpConn | Deno.TlsConn | null = null;
   try {
-    connection = isTls
-      ? await Deno.connectTls({ hostname, port, alpnProtocols: ['http/1.1'] })
-      : await Deno.connect({ hostname, port });
-    if ('setNoDelay' in connection) connection.setNoDelay(true);
-    if (isTls) await (connection as Deno.TlsConn).handshake();
+    if (isTls) await handshakes.mayBegin(origin, givenUp);
+    const plain = connection = await Deno.connect({ hostname, port, signal: givenUp });
+    givenUp.throwIfAborted();
+    plain.setNoDelay(true);
+    if (isTls) {
+      // A host that has vanished ends its handshake, too, if only after hours.
+      plain.setKeepAlive(true);
+      const secured = connection = await Deno.startTls(plain, { hostname, alpnProtocols: ALPN });
+      await handshakes.follow(secured.handshake(), origin, givenUp);
+    }
     return lineOf(connection);
   } catch (error) {
     connection?.close();
-    throw new DialError(reasonOf(error, isTls));
+    const isConnected = connection !== null;
+    throw new DialError(isConnected && isTls ? tlsReasonOf(error) : reasonOf(error));
   }
 }
 
@@ -36,10 +51,26 @@ function addressOf(address: Deno.Addr): Address | null {
   return { hostname: address.hostname, port: address.port };
 }
 
-function reasonOf(error: unknown, isTls: boolean): DialError['reason'] {
+function reasonOf(error: unknown): DialReason {
   if (error instanceof Deno.errors.ConnectionRefused) return 'refused';
-  const text = error instanceof Error ? error.message : '';
-  if (/lookup|resolve|name or service|no such host/i.test(text)) return 'dns';
-  const isTlsFailure = isTls && /certificate|tls|handshake|alert|invalid/i.test(text);
-  return isTlsFailure ? 'tls' : 'unreachable';
+  const isDns = /lookup|resolve|name or service|no such host/i.test(messageOf(error));
+  return isDns ? 'dns' : 'unreachable';
+}
+
+/** What the runtime says of a handshake that failed, the first that fits. */
+const TLS_REASONS: readonly [said: RegExp, reason: TlsReason][] = [
+  [/^invalid peer certificate: UnknownIssuer/, 'tls_issuer'],
+  [/^invalid peer certificate: (certificate )?(expired|not ?valid ?yet)/i, 'tls_expired'],
+  [/^invalid peer certificate: (certificate )?not ?valid ?for ?name/i, 'tls_name'],
+  [/^invalid peer certificate/, 'tls_certificate'],
+  [/InvalidContentType/, 'tls_none'],
+  [/^received fatal alert/, 'tls_refused'],
+];
+
+const BROKEN_OFF = [Deno.errors.UnexpectedEof, Deno.errors.ConnectionReset];
+
+function tlsReasonOf(error: unknown): TlsReason {
+  if (BROKEN_OFF.some((kind) => error instanceof kind)) return 'tls_broken';
+  const text = messageOf(error);
+  return TLS_REASONS.find(([said]) => said.test(text))?.[1] ?? 'tls';
 }

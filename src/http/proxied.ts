@@ -110,8 +110,9 @@ export class Proxied implements UnderWay {
 
   /** The answer where there is none of the upstream's. */
   #failed(error: unknown): Answer {
-    const { code, cut, message } = failureOf(error);
-    this.release(...endBy({ code, cut }));
+    const failure = failureOf(error);
+    const { code, message } = failure;
+    this.release(...endBy(failure));
     const headers = { 'x-nthpool-error': code };
     return faultAnswer(code, { message, headers, lines: this.#ownLines });
   }
@@ -205,9 +206,9 @@ export class Proxied implements UnderWay {
   }
 
   /** The answer has begun and will not end: what was begun is broken off, too. */
-  #breakOff({ code, cut }: ForwardError): void {
+  #breakOff(failure: ForwardError): void {
     if (this.#head === null) return;
-    this.release(...endBy({ code, cut }));
+    this.release(...endBy(failure));
     this.#pieces?.broken?.();
   }
 
@@ -254,8 +255,8 @@ export class Proxied implements UnderWay {
 }
 
 /** What an end before the answer's teaches, and what the log tells of it. */
-function endBy({ code, cut }: Pick<ForwardError, 'code' | 'cut'>): [Outcome, Told, string?] {
-  if (cut === 'gone') return [UNKNOWN, 'client_gone'];
+function endBy({ code, cut, reason }: ForwardError): [Outcome, Told, string | null] {
+  if (cut === 'gone') return [UNKNOWN, 'client_gone', null];
   if (cut === 'taken_back') return [UNKNOWN, code, cut];
-  return [cut === 'malformed' ? UNKNOWN : FAILED, code];
+  return [cut === 'malformed' ? UNKNOWN : FAILED, code, reason];
 }

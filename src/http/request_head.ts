@@ -80,17 +80,17 @@ export function requestHead(parts: HeadParts): string {
 const UPGRADE = 'connection: Upgrade\r\nupgrade: websocket\r\n';
 
 function isDropped(name: string, { carriers }: HeadParts): boolean {
+  if (carriers.includes(name)) return true;
   switch (name.charCodeAt(0)) {
     case 104: // h
       return name === 'host' || name === 'http2-settings';
     case 99: // c
-      return name === 'content-length' || name === 'connection' || OWN.test(name) ||
-        carriers.includes(name);
+      return name === 'content-length' || name === 'connection' || OWN.test(name);
     case 120: // x
     case 102: // f
-      return OWN.test(name) || FORWARDED.test(name) || carriers.includes(name);
+      return OWN.test(name) || FORWARDED.test(name);
     default:
-      return HOP_BY_HOP.has(name) || carriers.includes(name);
+      return HOP_BY_HOP.has(name);
   }
 }
 

@@ -12,3 +12,8 @@ export function makeCertificate(folder: string, place = 'DNS:localhost', name = 
   ], { stdio: 'ignore' });
   return { cert, key, flags: ['--tls-cert', cert, '--tls-key', key] };
 }
+
+/** Dates a certificate anew, so that it expired a day ago. */
+export function expire({ cert, key }: { readonly cert: string; readonly key: string }): void {
+  execFileSync('openssl', ['x509', '-in', cert, '-key', key, '-days', '-1', '-out', cert]);
+}

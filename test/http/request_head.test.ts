@@ -8,7 +8,7 @@ import { UpstreamSpec } from '../../src/wire_upstream.ts';
 /** The headers that the upstream gets. */
 function sent(
   headers: readonly (readonly [string, string])[],
-  { address = '127.0.0.1', forwarded = false } = {},
+  { address = '127.0.0.1', forwarded = false, carriers = [] as readonly string[] } = {},
 ): string[] {
   const head = requestHead({
     method: 'GET',
@@ -17,7 +17,7 @@ function sent(
     host: 'p.localhost',
     target: targetOf(UpstreamSpec.parse({ url: 'http://up.test', forwarded })),
     credential: null,
-    carriers: [],
+    carriers,
     body: { kind: 'none' },
     peer: { address, isTls: false, isTrusted: false },
     isUpgrade: false,
@@ -42,6 +42,13 @@ describe('of cookies', () => {
     const text = answerHeaders({ headers, own: '', baseDomain: 'acme.test', isLengthKept: false });
     expect(text).toBe(OTHERS.map((cookie) => `Set-Cookie: ${cookie}\r\n`).join(''));
   });
+});
+
+it('what carried a key is left out, whatever letter its name begins with', () => {
+  const carriers = ['authorization', 'c-key', 'f-key', 'h-key', 'x-key', 'key'];
+  // Shorter than what is found by its value alone.
+  const lines = [...carriers, 'h-other'].map((name) => [name, 'short'] as const);
+  expect(sent(lines, { carriers })).toEqual(['h-other: short']);
 });
 
 describe('the forwarding headers', () => {

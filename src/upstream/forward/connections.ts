@@ -50,8 +50,8 @@ export class Connections {
   }
 
   /** A new connection. @throws DialError, LoopError */
-  async dial(origin: Origin): Promise<UpstreamConnection> {
-    const line = await this.#options.dial(origin);
+  async dial(origin: Origin, givenUp: AbortSignal): Promise<UpstreamConnection> {
+    const line = await this.#options.dial(origin, givenUp);
     if (this.#isLoop(line)) {
       line.close();
       throw new LoopError();

@@ -8,10 +8,25 @@ export interface Origin extends Address {
   readonly isTls: boolean;
 }
 
-export type Dial = (to: Origin) => Promise<Line>;
+/** Aborted once nobody waits for the line any more: one that comes all the same is closed. */
+export type Dial = (to: Origin, givenUp: AbortSignal) => Promise<Line>;
 
-/** Why no connection came about; it is told to callers, so it never holds an address. */
-export type DialReason = 'refused' | 'dns' | 'tls' | 'unreachable';
+/** Why no connection came about; told to callers and logged, so it never holds an address. */
+export type DialReason = 'refused' | 'dns' | 'unreachable' | TlsReason;
+
+/**
+ * The certificate's issuer, dates, name, or something else of it; there is no TLS at all; what was
+ * offered was refused; the handshake was broken off; or anything else.
+ */
+export type TlsReason =
+  | 'tls_issuer'
+  | 'tls_expired'
+  | 'tls_name'
+  | 'tls_certificate'
+  | 'tls_none'
+  | 'tls_refused'
+  | 'tls_broken'
+  | 'tls';
 
 export class DialError extends Error {
   override name = 'DialError';

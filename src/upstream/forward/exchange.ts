@@ -185,12 +185,14 @@ export class Exchange implements Watched {
 
   async #dial(origin: Origin): Promise<UpstreamConnection> {
     if (this.#cut !== null) throw cutError(this.#cut);
-    const taken = this.#means.connections.dial(origin);
+    const givenUp = new AbortController();
+    const taken = this.#means.connections.dial(origin, givenUp.signal);
     const cut = new Promise<Cut>((told) => this.#tellCut = told);
     const first = await Promise.race([taken, cut]);
     this.#tellCut = null;
     if (typeof first !== 'string') return first;
     taken.then((connection) => connection.close(), () => {});
+    givenUp.abort();
     throw cutError(first);
   }
 

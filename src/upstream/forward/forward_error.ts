@@ -19,15 +19,23 @@ export type ForwardCode =
  */
 export type Cut = 'gone' | 'taken_back' | 'malformed' | 'connect' | 'stall' | 'overdue';
 
+interface Why {
+  readonly cut?: Cut;
+  readonly reason?: DialReason;
+}
+
 export class ForwardError extends Error {
   override name = 'ForwardError';
   readonly code: ForwardCode;
   readonly cut: Cut | null;
+  /** Why there was no connection. */
+  readonly reason: DialReason | null;
 
-  constructor(code: ForwardCode, message: string, cut: Cut | null = null) {
+  constructor(code: ForwardCode, message: string, why: Why = {}) {
     super(message);
     this.code = code;
-    this.cut = cut;
+    this.cut = why.cut ?? null;
+    this.reason = why.reason ?? null;
   }
 }
 
@@ -40,16 +48,25 @@ const CUTS: Readonly<Record<Cut, string>> = {
   overdue: 'The request took longer than the pool allows.',
 };
 
+const NO_TLS = 'No TLS connection to the upstream could be made';
+
 const DIALS: Readonly<Record<DialReason, string>> = {
   refused: 'The upstream refused the connection.',
   dns: "The upstream's name could not be resolved.",
-  tls: 'No TLS connection to the upstream could be made.',
   unreachable: 'The upstream could not be reached.',
+  tls_issuer: `${NO_TLS}: its certificate is of an issuer that is not trusted here.`,
+  tls_expired: `${NO_TLS}: its certificate has expired, or is not valid yet.`,
+  tls_name: `${NO_TLS}: its certificate is for another name.`,
+  tls_certificate: `${NO_TLS}: its certificate does not pass.`,
+  tls_none: `${NO_TLS}: what it sent is no TLS.`,
+  tls_refused: `${NO_TLS}: it refused what was offered, TLS 1.2 or 1.3 with HTTP/1.1.`,
+  tls_broken: `${NO_TLS}: it broke the handshake off.`,
+  tls: `${NO_TLS}.`,
 };
 
 export function cutError(cut: Cut): ForwardError {
   const code = cut === 'malformed' ? 'invalid_request' : 'upstream_timeout';
-  return new ForwardError(code, CUTS[cut], cut);
+  return new ForwardError(code, CUTS[cut], { cut });
 }
 
 export function failureOf(error: unknown): ForwardError {
@@ -58,7 +75,8 @@ export function failureOf(error: unknown): ForwardError {
     return new ForwardError('loop_detected', 'The upstream is this server itself.');
   }
   if (error instanceof DialError) {
-    return new ForwardError('upstream_unreachable', DIALS[error.reason]);
+    const { reason } = error;
+    return new ForwardError('upstream_unreachable', DIALS[reason], { reason });
   }
   if (error instanceof MalformedError) {
     const message = `The upstream's answer is not well-formed: ${error.message}.`;

@@ -4,8 +4,10 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createPlainServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeCertificate } from '../certificate.ts';
+import { expire, makeCertificate } from '../certificate.ts';
+import { freshFolder } from '../process.ts';
 import { holds } from './raw.ts';
 import { ProxyServer } from './server.ts';
 
@@ -26,6 +28,18 @@ afterAll(() => {
   upstream.closeAllConnections();
   upstream.close();
 });
+
+const NO_TLS = 'No TLS connection to the upstream could be made: ';
+
+/** What the caller and the access log are told where no connection comes about. */
+async function refused(pool: string) {
+  const { status, body } = await server.call({ pool });
+  const { entries } = await server.admin('GET', `/pools/${pool}/log?limit=1`);
+  const [{ outcome, reason } = {}] = entries as Record<string, unknown>[];
+  expect([status, outcome]).toEqual([502, 'upstream_unreachable']);
+  expect(body).not.toMatch(/localhost|127\.0\.0\.1/);
+  return [reason, JSON.parse(body).message];
+}
 
 describe('an upstream behind TLS', () => {
   const url = () => `https://localhost:${(upstream.address() as AddressInfo).port}`;
@@ -49,10 +63,9 @@ describe('an upstream behind TLS', () => {
     const { address, port } = upstream.address() as AddressInfo;
     const bare = address.includes(':') ? `[${address}]` : address;
     await server.pool('tls-ip', 1, { limit: 1, upstream: { url: `https://${bare}:${port}` } });
-    const answer = await server.call({ pool: 'tls-ip' });
-    expect([answer.status, JSON.parse(answer.body).message]).toEqual([
-      502,
-      expect.stringContaining('TLS'),
+    expect(await refused('tls-ip')).toEqual([
+      'tls_name',
+      `${NO_TLS}its certificate is for another name.`,
     ]);
   });
 
@@ -68,10 +81,25 @@ describe('an upstream behind TLS', () => {
     const { port } = liar.address() as AddressInfo;
     await server.pool('liar', 1, { limit: 4, upstream: { url: `https://127.0.0.1:${port}` } });
     for (let asked = 0; asked < 5; asked++) {
-      expect((await server.call({ pool: 'liar' })).status).toBe(502);
+      expect(await refused('liar')).toEqual(['tls_none', `${NO_TLS}what it sent is no TLS.`]);
     }
     expect(await holds(() => open === 0, 3000)).toBe(true);
     liar.close();
+  });
+
+  it.each([
+    ['has expired', 'expired', 'its certificate has expired, or is not valid yet.'],
+    [
+      'speaks HTTP/2 alone',
+      'refused',
+      'it refused what was offered, TLS 1.2 or 1.3 with HTTP/1.1.',
+    ],
+    ['hangs up', 'broken', 'it broke the handshake off.'],
+  ])('that %s is told as such', async (_, what, message) => {
+    const { port, close } = await faulty(what);
+    await server.pool(`tls-${what}`, 1, { upstream: { url: `https://localhost:${port}` } });
+    expect(await refused(`tls-${what}`)).toEqual([`tls_${what}`, NO_TLS + message]);
+    close();
   });
 
   it('is asked once, on a new connection, where it closed an idle one', async () => {
@@ -89,9 +117,24 @@ describe('an upstream behind TLS', () => {
   it('is not reached where it is not: 502 that says so', async () => {
     await server.kill('SIGTERM');
     await server.start();
-    const answer = await server.call({ pool: 'tls' });
-    expect(answer).toMatchObject({ status: 502 });
-    expect(JSON.parse(answer.body).message).toContain('TLS');
+    expect(await refused('tls')).toEqual([
+      'tls_issuer',
+      `${NO_TLS}its certificate is of an issuer that is not trusted here.`,
+    ]);
     expect(await server.capacity('tls')).toBe(1);
   });
 });
+
+/** An upstream that no TLS connection can be made to. */
+async function faulty(what: string): Promise<{ port: number; close: () => void }> {
+  const made = makeCertificate(freshFolder());
+  if (what === 'expired') expire(made);
+  const [key, cert] = [readFileSync(made.key), readFileSync(made.cert)];
+  const one = what === 'broken'
+    ? createPlainServer((socket) =>
+      void socket.on('error', () => {}).once('data', () => socket.end())
+    )
+    : createTlsServer({ key, cert, ALPNProtocols: what === 'refused' ? ['h2'] : ['http/1.1'] });
+  await new Promise<void>((done) => one.listen(0, 'localhost', done));
+  return { port: (one.address() as AddressInfo).port, close: () => one.close() };
+}

@@ -10,6 +10,8 @@ import { MemoryLine } from '../../support/lines.ts';
 
 export const ORIGIN = { hostname: 'up.test', port: 80, isTls: false };
 export const LIMITS = { connectTimeoutMs: 1000, stallTimeoutMs: 5000, requestTimeoutMs: null };
+/** Of a dial that is not given up. */
+export const WAITED_FOR = new AbortController().signal;
 export const HEAD = 'GET / HTTP/1.1\r\nhost: up.test\r\n\r\n';
 
 /** @param newLine what each dial gives. */

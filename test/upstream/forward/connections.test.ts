@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { MemoryLine } from '../../support/lines.ts';
-import { bench, HEAD, ORIGIN } from './bench.ts';
+import { bench, HEAD, ORIGIN, WAITED_FOR } from './bench.ts';
 
 const IDLE_PER_ORIGIN_MAX = 512;
 
@@ -43,7 +43,7 @@ describe('an idle connection', () => {
     const { lines, connections } = bench();
     const all = [];
     for (let count = 0; count <= IDLE_PER_ORIGIN_MAX; count++) {
-      all.push(await connections.dial(ORIGIN));
+      all.push(await connections.dial(ORIGIN, WAITED_FOR));
     }
     for (const one of all) connections.give(one);
     expect(lines.flatMap(({ isClosed }, at) => isClosed ? [at] : [])).toEqual([0]);

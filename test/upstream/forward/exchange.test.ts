@@ -233,8 +233,9 @@ describe('an exchange', () => {
     late.look(clock.nowMs += 2000);
     await expect(lateAnswer).rejects.toMatchObject({ code: 'upstream_timeout', cut: 'overdue' });
 
+    const dials: AbortSignal[] = [];
     const hanging = new Connections({
-      dial: () => new Promise(() => {}),
+      dial: (_, givenUp) => new Promise(() => dials.push(givenUp)),
       nowMs: () => clock.nowMs,
     });
     const guard = { add() {}, remove() {} } as unknown as Guard;
@@ -242,12 +243,15 @@ describe('an exchange', () => {
     const means = { connections: hanging, guard, nowMs: () => clock.nowMs };
     const waiting = new Exchange({ ...call, limits: LIMITS }, means);
     const waitingAnswer = waiting.answer();
-    waiting.look(clock.nowMs += 1000);
+    waiting.look(clock.nowMs += 999);
+    await vi.waitFor(() => expect(dials.map(({ aborted }) => aborted)).toEqual([false]));
+    waiting.look(clock.nowMs += 1);
     await expect(waitingAnswer).rejects.toMatchObject({ cut: 'connect' });
+    expect(dials.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
   it('tells which step of connecting failed, and no address', async () => {
-    for (const reason of ['refused', 'dns', 'tls', 'unreachable'] as const) {
+    for (const reason of ['refused', 'dns', 'tls_issuer', 'unreachable'] as const) {
       const dial = () => Promise.reject(new DialError(reason));
       const connections = new Connections({ dial, nowMs: () => 0 });
       const guard = { add() {}, remove() {} } as unknown as Guard;
@@ -255,7 +259,7 @@ describe('an exchange', () => {
       const means = { connections, guard, nowMs: () => 0 };
       const error = await new Exchange({ ...call, limits: LIMITS }, means).answer()
         .catch((caught) => caught);
-      expect(error).toMatchObject({ code: 'upstream_unreachable' });
+      expect(error).toMatchObject({ code: 'upstream_unreachable', reason });
       expect(error.message).not.toContain('up.test');
     }
   });

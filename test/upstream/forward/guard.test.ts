@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Connections } from '../../../src/upstream/forward/connections.ts';
 import { Guard } from '../../../src/upstream/forward/guard.ts';
 import { MemoryLine } from '../../support/lines.ts';
+import { WAITED_FOR } from './bench.ts';
 
 const ORIGIN = { hostname: 'u.test', port: 80, isTls: false };
 const IDLE_MS_MAX = 30_000;
@@ -22,7 +23,8 @@ it('looks on until idle connections are closed, also where nothing more is asked
   const guard = new Guard(() => Date.now(), () => connections.sweep());
   const watched = { place: -1, look: vi.fn() };
   guard.add(watched);
-  const taken = [await connections.dial(ORIGIN), await connections.dial(ORIGIN)];
+  const dial = () => connections.dial(ORIGIN, WAITED_FOR);
+  const taken = [await dial(), await dial()];
   guard.remove(watched);
   for (const connection of taken) connections.give(connection);
   vi.advanceTimersByTime(IDLE_MS_MAX);
