@@ -5,6 +5,7 @@
  * memory, and comes back, at worst, to what carried before.
  */
 import { Pacer } from './pacer.ts';
+import { Refill } from './refill.ts';
 
 const BURST = 2;
 /** Below the measured rate by this much: arrivals are never as even as starts. */
@@ -47,6 +48,7 @@ export class LearnedRate {
   #droughtFromMs = Infinity;
   #before: number | null = null;
   #isGrownTooFar = false;
+  readonly #refill = new Refill();
   #growth = GROWTH_FIRST;
   #gapMs = GAP_MS_MIN;
   #changedAtMs = -Infinity;
@@ -181,14 +183,21 @@ export class LearnedRate {
     this.cycleMs = Math.max(Math.min(this.cycleMs, WINDOW_MS) * 0.9, droughtMs);
     const measured = this.#measure(startedAtMs, droughtMs);
     if (measured === null) return;
+    const openMs = Math.max(1, startedAtMs - droughtMs - this.#checkpointMs);
+    const cycle = { perSecond: measured, openPerSecond: (this.#accepted - 1) * 1000 / openMs };
     this.#checkpointMs = startedAtMs;
     this.#accepted = 1;
     const wanted = measured * MARGIN;
     // Where something else held back, what was accepted says nothing of the rate.
     if (this.perSecond !== null && (wanted >= this.perSecond || !this.isBinding)) return;
-    // While the rate grew the upstream would have taken more than it was asked for.
-    const leftShare = this.#isGrownTooFar ? LEFT_SHARE_GROWN_MIN : LEFT_SHARE_MIN;
-    this.#set(this.perSecond === null ? wanted : Math.max(wanted, this.perSecond * leftShare));
+    const meaning = this.#refill.judge(cycle);
+    if (meaning === 'nothing') return;
+    if (meaning === 'none') this.#set(this.#refill.openPerSecond);
+    else {
+      // While the rate grew the upstream would have taken more than it was asked for.
+      const leftShare = this.#isGrownTooFar ? LEFT_SHARE_GROWN_MIN : LEFT_SHARE_MIN;
+      this.#set(this.perSecond === null ? wanted : Math.max(wanted, this.perSecond * leftShare));
+    }
     this.#changedAtMs = startedAtMs;
     this.#before = null;
     this.#pacer.drain(startedAtMs, Math.min(refusals, DEBT_MS_MAX / this.#pacer.periodMs));
