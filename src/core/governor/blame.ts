@@ -24,8 +24,10 @@ const SURPRISES_OWED_MAX = 2.5;
 const CALLS_PER_REFUSAL = 40;
 const REFUSALS_OWED_MIN = 12;
 const REFUSALS_PER_LEVEL = 2;
-/** So many calls in a row, each refused with no other in flight, are too fast, not too many. */
+/** So many calls, each refused with no other in flight, are too fast, not too many... */
 const ALONE_ENOUGH = 3;
+/** ...where fewer than so many were accepted for each. */
+const CALLS_PER_ALONE = 10;
 /** Events whose accepted rates agree though their levels differ so much tell of a rate. */
 const EVENTS = 4;
 const ACCEPTED_MIN = 10;
@@ -84,7 +86,7 @@ export class Blame {
   #surprisedAtMs = -Infinity;
   #refusalsOwed = 0;
   #refusalsOwedMax = REFUSALS_OWED_MIN;
-  /** Calls refused with no other in flight, since one was accepted. */
+  /** Calls refused with no other in flight, less what was accepted meanwhile. */
   #alone = 0;
   #blamed: Verdict['about'] = 'unclear';
   #events: RefusalEvent[] = [];
@@ -99,7 +101,7 @@ export class Blame {
 
   /** A call was accepted; `isAfterEvent`: it started after the last refusal event. */
   accepted(nowMs: number, inFlight: number, isAfterEvent: boolean): void {
-    this.#alone = 0;
+    this.#alone = Math.max(0, this.#alone - 1 / CALLS_PER_ALONE);
     this.#surprisesOwed = Math.max(0, this.#surprisesOwed - 1 / CALLS_PER_SURPRISE);
     this.#refusalsOwed = Math.max(0, this.#refusalsOwed - 1 / CALLS_PER_REFUSAL);
     if (!isAfterEvent) return;
@@ -131,7 +133,7 @@ export class Blame {
     if (/rate|request|token|minute|quota/.test(scope)) return rate('the answer names a rate');
     if (refusal.isAlone) {
       this.#alone += 1;
-      const isRate = refusal.isRateLearned || this.#alone >= ALONE_ENOUGH;
+      const isRate = refusal.isRateLearned || this.#alone > ALONE_ENOUGH - 1;
       return isRate ? rate('refused with no other in flight') : UNCLEAR;
     }
     this.#gather(nowMs, refusal);

@@ -5,6 +5,7 @@
  * memory, and comes back, at worst, to what carried before.
  */
 import { Pacer } from './pacer.ts';
+import { Refill } from './refill.ts';
 
 const BURST = 2;
 /** Below the measured rate by this much: arrivals are never as even as starts. */
@@ -39,6 +40,8 @@ export class LearnedRate {
   /** Accepted starts since the checkpoint, and in the last minute by 5 s. */
   #accepted = 0;
   #checkpointMs = -Infinity;
+  /** Of the time since the checkpoint, what the upstream took nothing in. */
+  #dryMs = 0;
   #recent = new Array<number>(BUCKETS).fill(0);
   #recentIndex = 0;
   #acceptedTotal = 0;
@@ -47,6 +50,7 @@ export class LearnedRate {
   #droughtFromMs = Infinity;
   #before: number | null = null;
   #isGrownTooFar = false;
+  readonly #refill = new Refill();
   #growth = GROWTH_FIRST;
   #gapMs = GAP_MS_MIN;
   #changedAtMs = -Infinity;
@@ -179,16 +183,24 @@ export class LearnedRate {
     const droughtMs = startedAtMs - this.#droughtFromMs;
     this.#droughtFromMs = Infinity;
     this.cycleMs = Math.max(Math.min(this.cycleMs, WINDOW_MS) * 0.9, droughtMs);
+    this.#dryMs += droughtMs;
     const measured = this.#measure(startedAtMs, droughtMs);
     if (measured === null) return;
-    this.#checkpointMs = startedAtMs;
-    this.#accepted = 1;
+    const openMs = Math.max(1, startedAtMs - this.#checkpointMs - this.#dryMs);
+    const cycle = { perSecond: measured, openPerSecond: (this.#accepted - 1) * 1000 / openMs };
+    this.#beginCycle(startedAtMs);
     const wanted = measured * MARGIN;
     // Where something else held back, what was accepted says nothing of the rate.
     if (this.perSecond !== null && (wanted >= this.perSecond || !this.isBinding)) return;
-    // While the rate grew the upstream would have taken more than it was asked for.
-    const leftShare = this.#isGrownTooFar ? LEFT_SHARE_GROWN_MIN : LEFT_SHARE_MIN;
-    this.#set(this.perSecond === null ? wanted : Math.max(wanted, this.perSecond * leftShare));
+    if (this.perSecond === null) this.#set(wanted);
+    else {
+      const meaning = this.#refill.judge(cycle);
+      if (meaning === 'nothing') return;
+      // While the rate grew the upstream would have taken more than it was asked for.
+      const leftShare = this.#isGrownTooFar ? LEFT_SHARE_GROWN_MIN : LEFT_SHARE_MIN;
+      const lower = Math.max(wanted, this.perSecond * leftShare);
+      this.#set(meaning === 'none' ? this.#refill.openPerSecond : lower);
+    }
     this.#changedAtMs = startedAtMs;
     this.#before = null;
     this.#pacer.drain(startedAtMs, Math.min(refusals, DEBT_MS_MAX / this.#pacer.periodMs));
@@ -197,7 +209,12 @@ export class LearnedRate {
   /** Calls are taken again, and nothing is to be learned: after a quota, its length is no pace. */
   restart(startedAtMs: number): void {
     this.#droughtFromMs = Infinity;
+    this.#beginCycle(startedAtMs);
+  }
+
+  #beginCycle(startedAtMs: number): void {
     this.#checkpointMs = startedAtMs;
+    this.#dryMs = 0;
     this.#accepted = 1;
   }
 

@@ -194,6 +194,9 @@ export class Level {
       else this.#resetGap();
       return 'trialRefused';
     }
+    // What was proven before is tried again soon: that is no trial of more than ever.
+    this.#resetGap();
+    this.#pauseMs = 0;
     const to = Math.min(level - 1, Math.floor(level * SHARED_CUT));
     this.#settle(to, to + 1);
     return 'shared';

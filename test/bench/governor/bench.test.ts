@@ -38,6 +38,10 @@ describe('the shipped governor, simulated', () => {
     ['tokenHeaders', 0.95, 0.01],
     ['strict10', 0.7, 0.015],
     ['strict20RetryAfter', 0.6, 0.01],
+    ['faults1s', 0.95, 0.001],
+    ['faults5s', 0.75, 0.001],
+    ['alone', 0.78, 0.07],
+    ['aloneBurst', 0.95, 0.05],
   ])('%s: goodput at least %d, refused at most %d of the calls', (name, goodput, refused) => {
     const row = run(name);
     expect(row.goodput).toBeGreaterThanOrEqual(goodput);

@@ -33,6 +33,8 @@ export interface Upstream {
   /** The upstream's clock runs this much ahead, as its reset headers show. */
   readonly headerSkewMs?: number;
   readonly retryAfter: 'true' | number | null;
+  /** Faults that no limit is the cause of: one call in so much time is refused. */
+  readonly faults?: { readonly everyMs: number; readonly retryAfterMs: number };
 }
 
 export interface WorkerGroup {

@@ -16,6 +16,7 @@ export interface Answer {
 
 export class SimulatedUpstream {
   #inService = 0;
+  #faultAtMs: number;
   #rate: RateMeter | null;
   #spec: Upstream;
   #random: Random;
@@ -24,11 +25,16 @@ export class SimulatedUpstream {
     this.#spec = spec;
     this.#random = random;
     this.#rate = spec.rate === null ? null : makeMeter(spec.rate);
+    this.#faultAtMs = spec.faults?.everyMs ?? Infinity;
   }
 
   /** A call arrives; an accepted one is in service until {@link leave}. */
   arrive(nowMs: number, tokens: number): Answer {
-    const { cap, rate, retryAfter } = this.#spec;
+    const { cap, rate, retryAfter, faults } = this.#spec;
+    if (faults && nowMs >= this.#faultAtMs) {
+      this.#faultAtMs = nowMs + faults.everyMs;
+      return { accepted: false, tookMs: 30, retryAfterMs: faults.retryAfterMs };
+    }
     const cost = rate?.unit === 'tokens' ? tokens : 1;
     const isFull = cap !== null && this.#inService >= stepAt(cap, nowMs);
     const isOver = !isFull && this.#rate !== null && !this.#rate.has(nowMs, cost);

@@ -44,14 +44,19 @@ describe('Blame.judge', () => {
     expect(blame.judge(T0 + 2, alone).about).toBe('rate');
   });
 
-  test('an accepted call between makes refused alone unclear again', () => {
-    const blame = new Blame();
-    const alone = refusal({ isAlone: true, inFlight: 1 });
-    blame.judge(T0, alone);
-    blame.judge(T0, alone);
-    blame.accepted(T0, 1, true);
-    expect(blame.judge(T0, alone).about).toBe('unclear');
-  });
+  test.each([[1, 'rate'], [9, 'rate'], [10, 'unclear']])(
+    'refused alone again and again, each after %d accepted calls, is %s',
+    (accepted, about) => {
+      const blame = new Blame();
+      const alone = refusal({ isAlone: true, inFlight: 1 });
+      let last = '';
+      for (let refused = 0; refused < 20; refused += 1) {
+        for (let call = 0; call < accepted; call += 1) blame.accepted(T0, 1, true);
+        last = blame.judge(T0, alone).about;
+      }
+      expect(last).toBe(about);
+    },
+  );
 
   test('nothing left in the headers is a rate; a single long hint is not yet', () => {
     const empty = refusal({ reading: { limit: 100, remaining: 0 } });

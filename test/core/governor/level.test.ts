@@ -71,6 +71,12 @@ describe('Level', () => {
     expect(search.level.value).toBe(17);
   });
 
+  test('what was proven before is tried again soon, however long the refusal paused', () => {
+    const search = new Search(20);
+    search.refuse(20, 1, 5000);
+    expect(search.level.probeAtMs - search.nowMs).toBeLessThanOrEqual(3000 * 1.3);
+  });
+
   test('refused again without a success between halves', () => {
     const search = new Search(16);
     search.refuse(16, 1);
@@ -125,9 +131,11 @@ describe('Level', () => {
     expect(search.level.ceiling).toBe(Infinity);
   });
 
-  test('where a refusal pauses the pool, trials are rarer', () => {
+  test('where the refusal of a trial pauses the pool, trials are rarer', () => {
     const search = new Search(8);
-    search.refuse(8, 1, 1000);
+    search.refuse();
+    while (!search.level.isTrial) search.succeed();
+    search.refuse(search.level.value, 1, 1000);
     expect(search.level.probeAtMs - search.nowMs).toBeGreaterThanOrEqual(30_000);
   });
 
