@@ -29,7 +29,7 @@ export const restoreCommand: Command = {
 async function restore(file: string, { db, json }: Shown & { db: string }): Promise<void> {
   const path = fileOf(db, 'restore');
   const source = resolve(file);
-  if (!existsSync(source)) throw new Stop(EXIT.usage, `there is no file ${source}`);
+  if (!existsSync(source)) throw new Stop(EXIT.database, `there is no file ${source}`);
   const came = await notBackup(source);
   if (came !== null) {
     const wanted = 'a copy that `nthbouncer backup` made is wanted';
