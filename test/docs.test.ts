@@ -1,7 +1,9 @@
 /**
  * What the documents say is what the program does: settings, errors and defaults are compared.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { configSchema } from '../src/cli/pool_file.ts';
@@ -102,6 +104,30 @@ describe('docs/metrics.md', () => {
       const base = used.map((name) => name.replace(/_(bucket|sum|count)$/, ''));
       expect(base.filter((name) => !names.has(name)), file).toEqual([]);
       expect(base.length, file).toBeGreaterThan(5);
+    }
+  });
+});
+
+describe('docs/proxy.md', () => {
+  const hasNginx = spawnSync('nginx', ['-v']).status === 0;
+
+  it.runIf(hasNginx)('shows an nginx configuration that nginx takes', () => {
+    const [, shown = ''] = readFileSync('docs/proxy.md', 'utf8')
+      .match(/```nginx\n([\s\S]*?)```/) ?? [];
+    const folder = mkdtempSync(join(tmpdir(), 'nthbouncer-nginx-'));
+    try {
+      // Neither a port nor a certificate is at hand here.
+      const http = shown.replace('listen 443 ssl;', `listen unix:${folder}/socket;`);
+      const path = join(folder, 'nginx.conf');
+      const own = `pid ${folder}/pid;\nerror_log ${folder}/log;\nevents {}\n`;
+      writeFileSync(path, `${own}http {\naccess_log off;\n${http}}\n`);
+      const { status, stderr } = spawnSync('nginx', ['-t', '-c', path], { encoding: 'utf8' });
+      expect({ status, stderr }).toEqual({
+        status: 0,
+        stderr: expect.stringContaining('is successful'),
+      });
+    } finally {
+      rmSync(folder, { recursive: true });
     }
   });
 });

@@ -5,7 +5,7 @@
 import { EXIT, Stop } from './command.ts';
 import { oneWord } from './one_word.ts';
 import { serverUrl } from './server_url.ts';
-import { whyUnreached } from './unreached.ts';
+import { strangerAt, whyUnreached } from './unreached.ts';
 
 const VARIABLE = 'NTHBOUNCER_ADMIN_TOKEN';
 /** No answer within this time ends the command. */
@@ -28,6 +28,7 @@ export class Refusal extends Stop {
 export class AdminClient {
   readonly url: string;
   readonly #token: string;
+  #isKnown: Promise<void> | null = null;
 
   /** @throws Stop where the environment has no token. */
   constructor() {
@@ -45,8 +46,21 @@ export class AdminClient {
     return this.call('POST', path, body);
   }
 
-  /** Calls below `/admin/api`. @throws Stop */
+  /** Calls below `/admin/api`, of what is known to be this server. @throws Stop */
   async call(method: string, path: string, body?: unknown): Promise<Row> {
+    await (this.#isKnown ??= this.#know());
+    return await this.#send(method, path, body);
+  }
+
+  /** Whatever answers with any JSON would pass for a server that has nothing to tell. */
+  async #know(): Promise<void> {
+    const { version, schema, uptimeMs } = await this.#send('GET', '/version');
+    const isOurs = typeof version === 'string' && typeof schema === 'number' &&
+      typeof uptimeMs === 'number';
+    if (!isOurs) throw new Stop(EXIT.unreachable, strangerAt(this.url, 200));
+  }
+
+  async #send(method: string, path: string, body?: unknown): Promise<Row> {
     let response: Response;
     let text: string;
     try {
@@ -68,7 +82,7 @@ export class AdminClient {
     }
     const message = answer?.['message'];
     if (typeof message === 'string') throw new Refusal(message, answer?.['error']);
-    throw new Stop(EXIT.unreachable, `${this.url} answers ${response.status}, not as nthbouncer`);
+    throw new Stop(EXIT.unreachable, strangerAt(this.url, response.status));
   }
 }
 

@@ -8,6 +8,7 @@ import { ADMIN_TOKEN_LENGTH_MIN } from '../config.ts';
 import type { Store } from '../store/store.ts';
 import { EXIT, print, Stop } from './command.ts';
 import { databaseFolder } from './database.ts';
+import { writeWhole } from './sync.ts';
 
 const VALUE = 'admin_token_hash';
 const VARIABLE = 'NTHBOUNCER_ADMIN_TOKEN';
@@ -45,8 +46,7 @@ export async function resetAdminToken(store: Store, databaseUrl: string): Promis
   }
   const path = join(databaseFolder(databaseUrl) ?? '.', 'admin-token');
   // The file comes first: where it cannot be written, a hash in force would lock everybody out.
-  await Deno.remove(path).catch(() => {});
-  await Deno.writeTextFile(path, `${token}\n`, { mode: 0o600, createNew: true });
+  await writeWhole(path, `${token}\n`);
   await store.saveValue(VALUE, hash);
   print(`admin token written to ${path}`);
   return hash;

@@ -3,7 +3,7 @@
  * database file itself, in a process of its own, so that the server neither waits nor works for it.
  */
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { messageOf } from '../log.ts';
 import { copyDatabase } from '../store/libsql/copy.ts';
 import { inspectFile } from '../store/libsql/file.ts';
@@ -33,6 +33,8 @@ async function backup(file: string, { db, json }: Shown & { db: string }): Promi
   const path = fileOf(db, 'backup');
   const target = resolve(file);
   if (existsSync(target)) throw new Stop(EXIT.usage, `${target} exists already`);
+  const folder = dirname(target);
+  if (!existsSync(folder)) throw new Stop(EXIT.usage, `backup: there is no folder ${folder}`);
   mustExist(path);
   const part = `${target}.part`;
   await Deno.remove(part).catch(() => {});
@@ -47,7 +49,9 @@ async function backup(file: string, { db, json }: Shown & { db: string }): Promi
     await Deno.remove(part).catch(() => {});
     const kind = error instanceof StoreError ? error.kind : 'failed';
     const exit = OF_THE_DATABASE.has(kind) ? EXIT.database : EXIT.failed;
-    throw new Stop(exit, `no backup was made: ${messageOf(error)}`);
+    // What the runtime says ends with its own name for the step.
+    const why = messageOf(error).replace(/: \w+ '.*'$/, '');
+    throw new Stop(exit, `no backup was made in ${folder}: ${why}`);
   }
   const { size } = await Deno.stat(target);
   if (json) return printJson({ file: target, bytes: size });

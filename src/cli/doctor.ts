@@ -16,6 +16,7 @@ import { poolsNow } from './pool_commands.ts';
 import { serverNowMs } from './server_time.ts';
 import { serverUrl } from './server_url.ts';
 import { whyUnreached } from './unreached.ts';
+import { isObject } from '../json.ts';
 
 export interface Finding {
   readonly check: string;
@@ -67,12 +68,13 @@ async function examine(): Promise<Finding[]> {
   return findings;
 }
 
-/** The status, or why there is none. */
+/** The status, or why it is none of ours. */
 async function open(url: string): Promise<number | string> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
-    await response.body?.cancel();
-    return response.status;
+    const body: unknown = await response.json().catch(() => null);
+    const isOurs = response.status !== 200 || isObject(body) && body['ok'] === true;
+    return isOurs ? response.status : `${response.status}, but not as nthbouncer answers`;
   } catch (error) {
     return `does not answer: ${whyUnreached(error)}`;
   }

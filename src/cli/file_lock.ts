@@ -5,6 +5,7 @@
  */
 import { messageOf } from '../log.ts';
 import { EXIT, Stop } from './command.ts';
+import { keepOwner } from './sync.ts';
 
 const PATIENCE_MS = 500;
 
@@ -22,6 +23,7 @@ export async function lockFile(path: string): Promise<boolean> {
     const why = messageOf(error).replace(/: open '.*$/, '');
     throw new Stop(EXIT.database, `the lock of the database, ${path}, cannot be opened: ${why}`);
   });
+  await keepOwner(path, path, path.replace(/-lock$/, ''));
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), PATIENCE_MS);

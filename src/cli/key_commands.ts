@@ -2,6 +2,7 @@
  * `nthbouncer key …`: makes, lists and revokes the keys of a pool. A key is shown once, when it is
  * made.
  */
+import { InvalidArgumentError } from 'commander';
 import { AdminClient, poolPath } from './admin_client.ts';
 import type { Command } from './command.ts';
 import { print } from './command.ts';
@@ -16,7 +17,7 @@ export const keyCommand: Command = {
     const key = program.command('key').description('make, list and revoke keys of a pool');
     consoleCommand(key, 'create', 'make a key; it is shown only now').argument('<pool>')
       .requiredOption('--name <label>', 'what it is for')
-      .option('--expires-in <duration>', 'how long it is good for; else until revoked', durationMs)
+      .option('--expires-in <duration>', 'how long it is good for; else until revoked', lifetimeMs)
       .action(create);
     consoleCommand(key, 'list', 'the keys of a pool, without their secrets').argument('<pool>')
       .action(list);
@@ -25,6 +26,13 @@ export const keyCommand: Command = {
       .action(revoke);
   },
 };
+
+/** Reads how long a key is good for. */
+export function lifetimeMs(text: string): number {
+  const ms = durationMs(text);
+  if (ms > 0) return ms;
+  throw new InvalidArgumentError('It must be longer than 0, or the key would never work.');
+}
 
 async function create(
   pool: string,

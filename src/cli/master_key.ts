@@ -10,7 +10,7 @@ import { messageOf } from '../log.ts';
 import type { PoolRow } from '../store/store.ts';
 import { EXIT, Stop } from './command.ts';
 import { databaseFolder } from './database.ts';
-import { replaceFile, syncFile } from './sync.ts';
+import { writeWhole } from './sync.ts';
 
 const VARIABLE = 'NTHBOUNCER_MASTER_KEY';
 const FILE = 'master-key';
@@ -87,13 +87,9 @@ export async function makeKeyFile(path: string): Promise<string> {
   return key;
 }
 
-/** Puts the key in the file, whole and durable before anything can be sealed under it. */
+/** Puts the key in the file before anything can be sealed under it. */
 export async function writeKeyFile(path: string, key: string): Promise<void> {
-  const part = `${path}.new`;
-  await Deno.remove(part).catch(() => {});
-  await Deno.writeTextFile(part, `${key}\n`, { mode: 0o600, createNew: true });
-  await syncFile(part);
-  await replaceFile(part, path);
+  await writeWhole(path, `${key}\n`);
 }
 
 /** Where `rekey` keeps the key that comes until all is sealed under it. */

@@ -100,13 +100,36 @@ export async function applyPoolFile(
 ): Promise<void> {
   const named = new Set(pools.map(({ spec }) => spec.name));
   await directory.inTurn(async () => {
+    const taken = pools.flatMap((pool) => takenOver(directory.get(pool.spec.name), pool));
     const left = directory.list().filter((entry) => entry.isManaged && !named.has(entry.spec.name));
     await directory.putAll([
       ...left.map(({ spec }) => ({ spec, isManaged: false })),
       ...pools.map(({ spec }) => ({ spec, isManaged: true })),
     ]).catch(refuseFile);
+    if (taken.length > 0) {
+      log.warn('the configuration file takes over what was not its own: {pools}', {
+        pools: taken.join('; '),
+      });
+    }
     for (const { spec, keys } of pools) await setKeys(directory, { spec, keys }, nowMs);
   });
+}
+
+/** A pool that was not the file's, and what it loses by the file, in words. */
+function takenOver(entry: Entry | undefined, { spec, keys }: FilePool): string[] {
+  if (entry === undefined || entry.isManaged) return [];
+  const wanted = new Set(keys.map(({ hash }) => hash));
+  const values = new Set(spec.upstream?.credentials.map(({ value }) => value));
+  const lost = [
+    ['key', entry.keys.rows().filter(({ hash }) => !wanted.has(hash))],
+    [
+      'credential',
+      entry.spec.upstream?.credentials.filter(({ value }) => !values.has(value)) ?? [],
+    ],
+  ] as const;
+  const words = lost.filter(([, { length }]) => length > 0)
+    .map(([what, { length }]) => `${length} ${what}${length === 1 ? '' : 's'}`);
+  return [`pool ${spec.name} loses ${words.join(' and ') || 'no key and no credential'}`];
 }
 
 /** Gives a pool the keys that the file names: no more than it may have, as was checked. */

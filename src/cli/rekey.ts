@@ -20,7 +20,7 @@ import {
   writeKeyFile,
 } from './master_key.ts';
 import { addSettings } from './settings.ts';
-import { replaceFile } from './sync.ts';
+import { keepOwner, replaceFile } from './sync.ts';
 
 const NEW_VARIABLE = 'NTHBOUNCER_NEW_MASTER_KEY';
 
@@ -56,8 +56,10 @@ async function rekey(databaseUrl: string): Promise<void> {
     // A fresh key is kept beside the old one until all is sealed under it.
     const newVault = new Vault(known ?? await makeKeyFile(pending));
     await database.store.savePools(due.map((row) => resealed(row, oldVault, newVault)));
-    if (newKey === null) await replaceFile(pending, path);
-    else {
+    if (newKey === null) {
+      await keepOwner(pending, path);
+      await replaceFile(pending, path);
+    } else {
       if (fileKey !== null) await writeKeyFile(path, newKey);
       await Deno.remove(pending).catch(() => {});
     }

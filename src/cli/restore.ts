@@ -15,7 +15,7 @@ import type { Shown } from './show.ts';
 import { consoleCommand, printJson } from './show.ts';
 import { lockFile } from './file_lock.ts';
 import { addSettings } from './settings.ts';
-import { replaceFile, syncFile } from './sync.ts';
+import { keepOwner, replaceFile, syncFile } from './sync.ts';
 
 export const restoreCommand: Command = {
   add: (program) => {
@@ -29,7 +29,7 @@ export const restoreCommand: Command = {
 async function restore(file: string, { db, json }: Shown & { db: string }): Promise<void> {
   const path = fileOf(db, 'restore');
   const source = resolve(file);
-  if (!existsSync(source)) throw new Stop(EXIT.usage, `there is no file ${source}`);
+  if (!existsSync(source)) throw new Stop(EXIT.database, `there is no file ${source}`);
   const came = await notBackup(source);
   if (came !== null) {
     const wanted = 'a copy that `nthbouncer backup` made is wanted';
@@ -77,6 +77,7 @@ async function replace(path: string, source: string, kept: string | null): Promi
   const part = partOf(path);
   await Deno.copyFile(source, part);
   await Deno.chmod(part, 0o600);
+  await keepOwner(part, path);
   await syncFile(part);
   if (kept !== null) await Deno.link(path, kept);
   for (const suffix of ['-wal', '-shm']) {

@@ -4,7 +4,7 @@
  * while the lease still lasts. No secret of ours reaches it.
  */
 import { basename } from 'node:path';
-import { connect, Refused, SlotLost, Unreachable } from '../client/client.ts';
+import { BadAnswer, connect, Refused, SlotLost, Unreachable } from '../client/client.ts';
 import type { Pool, Slot } from '../client/client.ts';
 import { messageOf } from '../log.ts';
 import type { Command } from './command.ts';
@@ -15,7 +15,7 @@ import { durationMs } from './duration.ts';
 import { Guard, numberOf, ProcessGroup } from './process_group.ts';
 import { serverUrl } from './server_url.ts';
 import { Signals } from './signals.ts';
-import { whyUnreached } from './unreached.ts';
+import { strangerAt, whyUnreached } from './unreached.ts';
 import { WaitLine } from './wait_line.ts';
 
 interface Options {
@@ -147,6 +147,9 @@ function stopOf(
   if (error instanceof Unreachable) {
     const why = error.cause === undefined ? error.message : whyUnreached(error.cause);
     return new Stop(EXIT.unreachable, `${serverUrl()} does not answer: ${why}`);
+  }
+  if (error instanceof BadAnswer) {
+    return new Stop(EXIT.unreachable, `${strangerAt(serverUrl())}: ${error.message}`);
   }
   if (!(error instanceof Refused)) return error;
   const mayPass = error.status === 429 || error.status >= 500;

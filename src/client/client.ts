@@ -47,20 +47,18 @@ export class Pool {
 
   /**
    * Acquires a slot, works, and releases it with what the work reported. Work that fails without a
-   * report is reported as failed, so that it teaches nothing.
+   * report is reported as failed, so that it teaches nothing. A release that is refused is told by
+   * a warning of the process: the work's result, or its error, is what the caller gets.
    */
   async run<T>(work: (slot: Slot) => T | Promise<T>, options: AcquireOptions = {}): Promise<T> {
     const slot = await this.acquire(options);
-    let isDone = false;
     try {
       const result = await work(slot);
-      isDone = true;
+      await slot[Symbol.asyncDispose]();
       return result;
-    } finally {
-      await (isDone ? slot.release() : slot.abandon()).catch((error) => {
-        // The work's own error is the one to tell.
-        if (isDone) throw error;
-      });
+    } catch (error) {
+      await slot.abandon().catch(() => {});
+      throw error;
     }
   }
 }

@@ -83,13 +83,19 @@ export class Slot implements AsyncDisposable {
 
   /**
    * Gives the slot back with what was reported. True where it was still held; false where it was
-   * gone, or the server did not answer: then the lease ends by itself.
+   * gone, or the server did not answer: then the lease ends by itself. Once that is known, further
+   * calls are told the same.
+   * @throws Refused where the server does not take the report; the slot is given back all the same.
    */
   release(report?: Response | Report): Promise<boolean> {
     if (this.#releasing === null) {
       if (report !== undefined) this.report(report);
       this.#end();
-      this.#releasing = this.#release();
+      this.#releasing = this.#release().catch((error) => {
+        // Whoever calls again wants the server asked again.
+        this.#releasing = null;
+        throw error;
+      });
     }
     return this.#releasing;
   }
@@ -103,11 +109,24 @@ export class Slot implements AsyncDisposable {
     return this.release(status === undefined && throttled === undefined ? FAILED : undefined);
   }
 
+  /** After work that is done, whose result a release that is refused must not take away. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release();
+    await this.release().catch(warn);
   }
 
   async #release(): Promise<boolean> {
+    try {
+      return await this.#send();
+    } catch (error) {
+      if (!isOfReport(error)) throw error;
+      // What cannot be read must neither keep the slot nor teach the server anything.
+      this.#report = FAILED;
+      await this.#send();
+      throw error;
+    }
+  }
+
+  async #send(): Promise<boolean> {
     const { transport, clock, random } = this.#parts;
     const isBare = Object.keys(this.#report).length === 0;
     const call = {
@@ -194,6 +213,18 @@ export class Slot implements AsyncDisposable {
 
 function isAnswer(seen: Response | Report): seen is Response {
   return typeof (seen.headers as { get?: unknown } | undefined)?.get === 'function';
+}
+
+function isOfReport(error: unknown): boolean {
+  return error instanceof Refused &&
+    (error.code === 'invalid_request' || error.code === 'payload_too_large');
+}
+
+/** Tells on the runtime's own way for what does not end a program. */
+function warn(error: unknown): void {
+  const { process } = globalThis as { process?: { emitWarning?: (line: string) => void } };
+  const why = error instanceof Error ? error.message : String(error);
+  process?.emitWarning?.(`nthbouncer: the release of a slot was refused: ${why}`);
 }
 
 function isServerTrouble(error: unknown): boolean {

@@ -7,6 +7,7 @@ import { poolFinding } from '../../src/cli/doctor.ts';
 import { durationMs, shownMs } from '../../src/cli/duration.ts';
 import { instantOf } from '../../src/cli/fields.ts';
 import { gatesOf, refusing } from '../../src/cli/gates.ts';
+import { lifetimeMs } from '../../src/cli/key_commands.ts';
 import { COLUMNS, Fresh } from '../../src/cli/log_command.ts';
 import { poolsNow, STATUS_COLUMNS } from '../../src/cli/pool_commands.ts';
 import { settingsOf } from '../../src/cli/settings_words.ts';
@@ -45,6 +46,11 @@ describe('durations', () => {
 
   it.each(['', '5', '-1s', '1 s', '5w', '1e3s'])('does not read "%s"', (text) => {
     expect(() => durationMs(text)).toThrow('It must be a duration');
+  });
+
+  it('of a key is longer than nothing', () => {
+    expect(lifetimeMs('1ms')).toBe(1);
+    for (const text of ['0s', '0.4ms']) expect(() => lifetimeMs(text)).toThrow('longer than 0');
   });
 
   it.each([[999, '999 ms'], [59_999, '59 s'], [60_000, '1 m'], [3_723_000, '1 h 2 m'], [

@@ -46,5 +46,16 @@ describe('whyUnreached', () => {
     expect(failed('invalid peer certificate: UnknownIssuer')).toContain('DENO_CERT');
     expect(failed('invalid peer certificate: Expired'))
       .toBe('its certificate does not pass: Expired');
+    const authority = failed('invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))');
+    expect(authority).toMatch(
+      /^its certificate is an authority's own, self-signed say; .*DENO_CERT/,
+    );
+    expect(authority).not.toContain('EndEntity');
+  });
+
+  it('tells where the server may speak TLS, or may not', () => {
+    expect(failed('invalid HTTP version parsed'))
+      .toBe('invalid HTTP version parsed; it may speak TLS: try https in NTHBOUNCER_URL');
+    expect(failed('received corrupt message of type InvalidContentType')).toContain('try http in');
   });
 });

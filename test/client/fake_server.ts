@@ -31,6 +31,8 @@ export class FakeServer {
   requestTimeoutMs = 60_000;
   /** Answers of acquires to come, instead of a grant. */
   readonly refusals: Response[] = [];
+  /** Answers of releases to come, instead of their own. */
+  readonly releaseRefusals: Response[] = [];
   readonly leases: Lease[] = [];
   readonly seen: Seen[] = [];
   isDown = false;
@@ -75,6 +77,8 @@ export class FakeServer {
     const lease = this.leases.find(({ slotId }) => rest.startsWith(slotId));
     const isHeld = lease?.state === 'held';
     if (verb === 'release') {
+      const refused = this.releaseRefusals.shift() ?? refusalOf(request.body);
+      if (refused !== null) return refused;
       if (lease !== undefined && isHeld) {
         lease.state = 'released';
         lease.report = request.body;
@@ -123,6 +127,13 @@ export class FakeServer {
       this.lapsed(lease);
     });
   }
+}
+
+/** What the server says to a report that is none; null where it takes it. */
+function refusalOf(report: Record<string, unknown> | null): Response | null {
+  const { status = 200 } = report ?? {};
+  const isTaken = typeof status === 'number' && status >= 100 && status <= 599;
+  return isTaken ? null : json(400, { error: 'invalid_request', message: 'status: wrong' });
 }
 
 function placed(place: number): Response {

@@ -1,8 +1,8 @@
 /** A held slot: renewals, and that its signal never fires too late. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { connect, SlotLost } from '../../src/client/client.ts';
-import { FakeServer } from './fake_server.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { connect, type Slot, SlotLost } from '../../src/client/client.ts';
+import { FakeServer, json } from './fake_server.ts';
 import { ManualClock, settled } from './manual_clock.ts';
 
 function make() {
@@ -93,6 +93,52 @@ describe('Slot', () => {
     expect(server.seen.filter(({ verb }) => verb === 'release')).toHaveLength(1);
     expect(server.leases[0]?.report).toEqual({ status: 200, tokens: 7 });
   });
+
+  it('is given back with a report that the server refuses, and says so', async () => {
+    const { clock, server, pool } = make();
+    const slot = await pool.acquire();
+    await expect(slot.release({ status: 9_999 })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+    expect(server.leases[0]).toMatchObject({ state: 'released', report: { status: 500 } });
+    expect(await slot.release()).toBe(false);
+    expect(await slot.release({ status: 200 })).toBe(false);
+    expect(server.seen.filter(({ verb }) => verb === 'release')).toHaveLength(3);
+    await clock.pass(10_000);
+    expect(server.seen.filter(({ verb }) => verb === 'renew')).toEqual([]);
+  });
+
+  it('that is not given back is asked for again by the next release, with its report', async () => {
+    const { server, pool } = make();
+    const slot = await pool.acquire();
+    server.releaseRefusals.push(json(401, { error: 'unauthorized' }));
+    await expect(slot.release({ status: 200 })).rejects.toMatchObject({ code: 'unauthorized' });
+    expect(server.leases[0]?.state).toBe('held');
+    expect(await slot.release()).toBe(true);
+    expect(server.leases[0]).toMatchObject({ state: 'released', report: { status: 200 } });
+  });
+
+  it.each(['run', 'await using'])(
+    'whose report is refused costs no result with %s',
+    async (way) => {
+      const { server, pool } = make();
+      const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+      const work = (slot: Slot) => {
+        slot.report({ status: 42 });
+        return 'result';
+      };
+      const use = async () => {
+        await using slot = await pool.acquire();
+        return work(slot);
+      };
+      expect(await (way === 'run' ? pool.run(work) : use())).toBe('result');
+      expect(server.leases[0]).toMatchObject({ state: 'released', report: { status: 500 } });
+      expect(warned.mock.calls).toEqual([
+        ['nthbouncer: the release of a slot was refused: status: wrong'],
+      ]);
+      warned.mockRestore();
+    },
+  );
 
   it('tries a release again, and gives up when the lease has ended anyway', async () => {
     const { clock, server, pool } = make();

@@ -29,7 +29,9 @@ const SILENT = () => '';
 const CUT = () =>
   'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{';
 const WELL_BUT_MUTE = (head: string) =>
-  /^GET \/(healthz|readyz)/.test(head) ? 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n' : '';
+  /^GET \/(healthz|readyz)/.test(head)
+    ? 'HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\n{"ok":true}'
+    : '';
 
 function against(url: string, words: readonly string[]) {
   const env = { NTHBOUNCER_URL: url, NTHBOUNCER_ADMIN_TOKEN: 'x'.repeat(40), NTHBOUNCER_KEY: 'k' };

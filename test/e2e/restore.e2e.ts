@@ -93,7 +93,7 @@ describe('restore', () => {
     const before = state();
     const { code, err } = await restore('nowhere');
     expect({ code, err }).toEqual({
-      code: 2,
+      code: 4,
       err: `nthbouncer: there is no file ${join(path, 'nowhere')}\n`,
     });
     expect(state()).toEqual(before);
@@ -124,6 +124,15 @@ describe('restore', () => {
 }, 30_000);
 
 describe('backup', () => {
+  it('into a folder that is not there says so, and is a wrong argument', async () => {
+    const target = join(path, 'nowhere', 'copy');
+    const db = `file:${join(path, await database('n.db', 'CREATE TABLE t (a)'))}`;
+    expect(await start(['backup', target, '--db', db]).finished).toMatchObject({
+      code: 2,
+      err: `nthbouncer: backup: there is no folder ${join(path, 'nowhere')}\n`,
+    });
+  });
+
   it.each([
     ['an empty file', () => file('empty', '')],
     ['a list', () => file('list', 'a shopping list\n'.repeat(500))],
