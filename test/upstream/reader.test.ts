@@ -126,6 +126,7 @@ describe('readRates gives precedence', () => {
       'retry-after-ms': '2000',
     };
     expect(read(headers).retryAfterMs).toBe(2_000);
+    expect(read({ ...headers, 'retry-after-ms': '100000000000' }).retryAfterMs).toBe(2_100);
     expect(read({ ...headers, 'retry-after-ms': 'soon' }).retryAfterMs).toBe(2_100);
     expect(read({ ...headers, 'retry-after-ms': '', 'x-ms-retry-after-ms': '-' }).retryAfterMs)
       .toBe(3_000);
