@@ -112,13 +112,16 @@ export class HeaderBudget {
   }
 
   opensAtMs(nowMs: number, amount: number, ahead: number): number {
-    if (this.#limit === null || !this.isTrusted(nowMs)) return nowMs;
-    const stoppedUntilMs = this.exhaustedUntilMs(nowMs, amount);
-    if (stoppedUntilMs !== null) return stoppedUntilMs;
-    const pacedAtMs = Math.ceil(this.#pacer.opensAtMs(nowMs, ahead));
-    // The pace of a window ends with it.
+    const limit = this.#limit;
+    if (limit === null || !this.isTrusted(nowMs)) return nowMs;
+    // The pace of a window ends with it, and so does what is left in it.
     const windowEndMs = this.#resetAtMs + this.#jitterMs;
-    return ahead > 0 ? pacedAtMs : Math.max(nowMs, Math.min(pacedAtMs, windowEndMs));
+    if (nowMs >= windowEndMs) return nowMs + this.#nextWindowMs(limit, ahead);
+    if (this.#remaining - ahead >= Math.min(amount, limit)) {
+      return Math.min(Math.ceil(this.#pacer.opensAtMs(nowMs, ahead)), windowEndMs);
+    }
+    const aheadOfNext = Math.max(0, ahead - Math.max(0, Math.floor(this.#remaining)));
+    return windowEndMs + this.#nextWindowMs(limit, aheadOfNext);
   }
 
   started(nowMs: number, amount: number): void {
@@ -148,7 +151,18 @@ export class HeaderBudget {
     const leftMs = this.#resetAtMs - nowMs;
     if (leftMs > PACED_RESET_MS_MAX) this.#pacer.retime(nowMs, 0);
     else if (leftMs > 0) this.#pacer.retime(nowMs, leftMs / Math.max(1, this.#remaining));
-    else this.#pacer.retime(nowMs, Math.min(CEILINGS.resetMs, this.#windowMs / (this.#limit ?? 1)));
+    else this.#pacer.retime(nowMs, this.#fullPeriodMs(this.#limit ?? 1));
+  }
+
+  /** Ms from the begin of a window in which nothing is used to a start with `ahead` before it. */
+  #nextWindowMs(limit: number, ahead: number): number {
+    return Math.ceil(Math.max(0, ahead + 1 - this.#pacer.burst) * this.#fullPeriodMs(limit));
+  }
+
+  /** Ms from one unit to the next where the whole limit is spread over a window. */
+  #fullPeriodMs(limit: number): number {
+    if (this.#windowMs > PACED_RESET_MS_MAX) return 0;
+    return Math.min(CEILINGS.resetMs, this.#windowMs / limit);
   }
 }
 
