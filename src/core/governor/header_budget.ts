@@ -7,11 +7,12 @@
 import { CEILINGS } from '../../ceilings.ts';
 import type { BudgetUnit, SavedWindow } from './governor.ts';
 import { Pacer } from './pacer.ts';
+import { SAME_WINDOW_MS, WindowLengths } from './window_lengths.ts';
 
 const BURST = 2;
 const PACED_RESET_MS_MAX = 3_600_000;
-/** Resets this close are of one window. */
-export const SAME_WINDOW_MS = 1500;
+/** A report of the window before comes this late at most. */
+const LATE_MS_MAX = 10_000;
 const RESET_JITTER_MS_MIN = 50;
 const RESET_JITTER_MS_MAX = 250;
 export const DISTRUST_MS = 600_000;
@@ -22,6 +23,8 @@ export interface Budget {
   readonly remaining?: number | undefined;
   readonly resetMs?: number | undefined;
   readonly windowMs?: number | undefined;
+  /** What it is a limit of, where the upstream says so. */
+  readonly scope?: string | undefined;
 }
 
 /** A {@link SavedWindow} without what tells it from others. */
@@ -30,10 +33,15 @@ export type WindowState = Omit<SavedWindow, 'unit' | 'key'>;
 export class HeaderBudget {
   /** Since when the headers have been read, or were distrusted last. */
   sinceMs = -Infinity;
+  readonly #lengths = new WindowLengths();
+  /** Tells the window that was reported last from those of other limits or names. */
+  #key = '';
   #limit: number | null = null;
   #remaining = 0;
   #resetAtMs = -Infinity;
   #windowMs = 0;
+  /** When a window was over that the one before had told. */
+  #turnedAtMs = -Infinity;
   #jitterMs = RESET_JITTER_MS_MIN;
   #distrustedUntilMs = -Infinity;
   #pacer: Pacer;
@@ -76,9 +84,7 @@ export class HeaderBudget {
 
   /** Units a minute that the headers speak of, where they are in use. */
   perMinute(nowMs: number): number | null {
-    if (this.#limit === null || !this.isTrusted(nowMs) || this.#windowMs === 0) return null;
-    if (this.#windowMs > PACED_RESET_MS_MAX) return null;
-    return (this.#limit * 60_000) / this.#windowMs;
+    return this.isTrusted(nowMs) ? this.#lengths.perMinute(nowMs, PACED_RESET_MS_MAX) : null;
   }
 
   /** Units that are left in the window, as far as is known. */
@@ -96,18 +102,24 @@ export class HeaderBudget {
   }
 
   read(nowMs: number, budget: Budget, random: () => number): void {
-    const { limit, remaining, resetMs, windowMs } = budget;
+    const { limit: told, remaining, resetMs, windowMs, scope = '' } = budget;
     if (remaining === undefined || resetMs === undefined) return;
     const resetAtMs = nowMs + resetMs;
+    const key = `${told ?? ''} ${scope}`;
+    const isOther = this.#limit === null || key !== this.#key;
+    if (!isOther && this.#isLateReport(nowMs, resetMs)) return;
     if (this.#limit === null) this.sinceMs = nowMs;
-    this.#limit = limit ?? Math.max(this.#limit ?? 0, remaining, 1);
-    this.#windowMs = windowMs ?? Math.max(this.#windowMs, resetMs);
-    const isLateReport = resetAtMs < this.#resetAtMs - SAME_WINDOW_MS && resetMs < SAME_WINDOW_MS;
-    if (isLateReport) return;
-    const isSameWindow = Math.abs(resetAtMs - this.#resetAtMs) <= SAME_WINDOW_MS;
-    this.#remaining = isSameWindow ? Math.min(this.#remaining, remaining) : remaining;
-    if (!isSameWindow) this.#jitterMs = resetJitterMs(random);
-    if (!isSameWindow) this.#resetAtMs = resetAtMs;
+    const limit = told ?? Math.max(isOther ? 0 : this.#limit ?? 0, remaining, 1);
+    const isSame = !isOther && Math.abs(resetAtMs - this.#resetAtMs) <= SAME_WINDOW_MS;
+    this.#key = key;
+    this.#limit = limit;
+    this.#windowMs = this.#lengths.note(nowMs, { key, limit, resetMs, windowMs });
+    this.#remaining = isSame ? Math.min(this.#remaining, remaining) : remaining;
+    if (!isSame) {
+      if (nowMs >= this.#resetAtMs && this.#resetAtMs > -Infinity) this.#turnedAtMs = nowMs;
+      this.#jitterMs = resetJitterMs(random);
+      this.#resetAtMs = resetAtMs;
+    }
     this.#pace(nowMs);
   }
 
@@ -142,9 +154,16 @@ export class HeaderBudget {
 
   /** A window is over: until the first report of the next it is taken for one like the last. */
   #turn(nowMs: number, limit: number): void {
+    this.#turnedAtMs = nowMs;
     this.#remaining = limit;
     this.#resetAtMs = nowMs + this.#windowMs;
     this.#pacer.clear();
+  }
+
+  /** A report of the window before the one that runs. */
+  #isLateReport(nowMs: number, resetMs: number): boolean {
+    return resetMs < SAME_WINDOW_MS && nowMs + resetMs < this.#resetAtMs - SAME_WINDOW_MS &&
+      nowMs - this.#turnedAtMs < LATE_MS_MAX;
   }
 
   #pace(nowMs: number): void {

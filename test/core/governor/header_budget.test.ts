@@ -64,3 +64,114 @@ describe('waiters beyond what a window leaves', () => {
     }
   });
 });
+
+/** An upstream that counts in windows of fixed length, and tells of each call what is left. */
+class Upstream {
+  #used = 0;
+  #untilMs = T0;
+
+  constructor(readonly limit: number, readonly windowMs: number, readonly scope?: string) {}
+
+  /** What it says of a call at `nowMs`; its windows follow each other from {@link T0} on. */
+  answer(nowMs: number): RateReading {
+    if (nowMs >= this.#untilMs) {
+      this.#used = 0;
+      this.#untilMs += this.windowMs * (Math.floor((nowMs - this.#untilMs) / this.windowMs) + 1);
+    }
+    this.#used += 1;
+    const { limit, scope } = this;
+    const left = { limit, remaining: limit - this.#used, resetMs: this.#untilMs - nowMs };
+    return scope === undefined ? left : { ...left, scope };
+  }
+}
+
+/** One call that is answered at once. */
+function call(driver: Driver, reading: RateReading): void {
+  driver.end(driver.start(), { ...OK, reading });
+}
+
+const rpmOf = ({ governor, nowMs }: Driver) => governor.status(nowMs).rpm;
+
+describe('the length of a window', () => {
+  test('is that of the windows told now, after one reset that was far off', () => {
+    for (const oddAt of [0, 1, 5, 12, 25]) {
+      const upstream = new Upstream(10, 2000);
+      const driver = new Driver({ concurrency: FIXED });
+      for (let count = 0; count < 40; count += 1) {
+        driver.nowMs += 100;
+        const reading = upstream.answer(driver.nowMs);
+        call(driver, count === oddAt ? { ...reading, resetMs: 3_000_000 } : reading);
+      }
+      for (let window = 0; window < 3; window += 1) {
+        driver.nowMs += 2000;
+        for (let ahead = 0; ahead < 10; ahead += 1) {
+          expect(waitMs(driver, ahead)).toBeLessThanOrEqual(4000);
+        }
+        call(driver, upstream.answer(driver.nowMs));
+      }
+      expect(rpmOf(driver)).toBeGreaterThan(280);
+      expect(rpmOf(driver)).toBeLessThan(320);
+    }
+  });
+
+  test('is not taken for the rest of it that a late call is told', () => {
+    const upstream = new Upstream(60, 60_000);
+    const driver = new Driver({ concurrency: FIXED });
+    driver.nowMs += 40_000;
+    call(driver, upstream.answer(driver.nowMs));
+    driver.nowMs += 21_000;
+    call(driver, upstream.answer(driver.nowMs));
+    for (let count = 0; count < 3; count += 1) {
+      driver.nowMs += 240_000 - 1000;
+      call(driver, upstream.answer(driver.nowMs - 10_000));
+      expect(rpmOf(driver)).toBeGreaterThan(58);
+      expect(rpmOf(driver)).toBeLessThan(64);
+    }
+  });
+
+  test('of one resource is not taken for that of another', () => {
+    const core = new Upstream(5000, 3_000_000, 'core');
+    const search = new Upstream(30, 60_000, 'search');
+    const driver = new Driver({ concurrency: FIXED });
+    call(driver, core.answer(driver.nowMs));
+    for (let window = 0; window < 3; window += 1) {
+      call(driver, search.answer(driver.nowMs));
+      driver.nowMs += 61_000;
+      for (let ahead = 0; ahead < 10; ahead += 1) {
+        expect(waitMs(driver, ahead)).toBeLessThanOrEqual(20_000);
+      }
+      driver.start();
+      expect(waitMs(driver, 8)).toBeLessThanOrEqual(20_000);
+    }
+  });
+
+  test('of two hosts that tell theirs in turn is one of each: their rate is told once', () => {
+    const [slow, fast] = [new Upstream(10, 60_000), new Upstream(60, 15_000)];
+    const driver = new Driver({ concurrency: FIXED });
+    call(driver, fast.answer(driver.nowMs));
+    for (let count = 0; count < 200; count += 1) {
+      driver.nowMs += 500;
+      const host = count % 20 === 0 ? slow : fast;
+      call(driver, host.answer(driver.nowMs));
+    }
+    const changes = driver.governor.drainChanges().filter(({ what }) => what === 'rpm');
+    expect(changes.map(({ to }) => to)).toEqual([240]);
+    expect(rpmOf(driver)).toBe(240);
+    for (let count = 0; count < 3; count += 1) {
+      driver.nowMs += 60_000;
+      call(driver, slow.answer(driver.nowMs));
+    }
+    expect(rpmOf(driver)).toBeCloseTo(10, 0);
+  });
+
+  test('is not shortened by a report of the window before', () => {
+    const driver = told({ limit: 60, remaining: 1, resetMs: 60_000 });
+    driver.nowMs += 60_000;
+    const late = driver.start();
+    call(driver, { limit: 60, remaining: 58, resetMs: 60_000 });
+    driver.nowMs += 3000;
+    driver.end(late, { ...OK, reading: { limit: 60, remaining: 0, resetMs: 1000 } });
+    expect(driver.isOpen()).toBe(true);
+    expect(rpmOf(driver)).toBe(60);
+  });
+});
