@@ -23,6 +23,7 @@ export interface Budget {
   readonly remaining?: number | undefined;
   readonly resetMs?: number | undefined;
   readonly windowMs?: number | undefined;
+  readonly refills?: boolean | undefined;
   /** What it is a limit of, where the upstream says so. */
   readonly scope?: string | undefined;
 }
@@ -40,6 +41,8 @@ export class HeaderBudget {
   #remaining = 0;
   #resetAtMs = -Infinity;
   #windowMs = 0;
+  /** Whether the window is a bucket that fills bit by bit: its length is a guess for the pace. */
+  #refills = false;
   /** When a window was over that the one before had told. */
   #turnedAtMs = -Infinity;
   #jitterMs = RESET_JITTER_MS_MIN;
@@ -71,7 +74,7 @@ export class HeaderBudget {
       limit: this.#limit,
       remaining: Math.max(0, this.#remaining),
       resetAtMs: this.#resetAtMs,
-      windowMs: this.#windowMs,
+      windowMs: this.#refills ? 0 : this.#windowMs,
     };
   }
 
@@ -79,7 +82,8 @@ export class HeaderBudget {
   seed(nowMs: number, state: WindowState, random: () => number): void {
     const { limit, remaining, resetAtMs, windowMs } = state;
     const resetMs = resetAtMs - nowMs;
-    this.read(nowMs, { limit, remaining, resetMs, windowMs: windowMs || undefined }, random);
+    const length = windowMs === 0 ? { refills: true } : { windowMs };
+    this.read(nowMs, { limit, remaining, resetMs, ...length }, random);
   }
 
   /** Units a minute that the headers speak of, where they are in use. */
@@ -102,7 +106,7 @@ export class HeaderBudget {
   }
 
   read(nowMs: number, budget: Budget, random: () => number): void {
-    const { limit: told, remaining, resetMs, windowMs, scope = '' } = budget;
+    const { limit: told, remaining, resetMs, windowMs, scope = '', refills = false } = budget;
     if (remaining === undefined || resetMs === undefined) return;
     const resetAtMs = nowMs + resetMs;
     const key = `${told ?? ''} ${scope}`;
@@ -113,7 +117,8 @@ export class HeaderBudget {
     const isSame = !isOther && Math.abs(resetAtMs - this.#resetAtMs) <= SAME_WINDOW_MS;
     this.#key = key;
     this.#limit = limit;
-    this.#windowMs = this.#lengths.note(nowMs, { key, limit, resetMs, windowMs });
+    this.#refills = refills && windowMs === undefined;
+    this.#windowMs = this.#lengths.note(nowMs, { key, limit, resetMs, windowMs, refills });
     this.#remaining = isSame ? Math.min(this.#remaining, remaining) : remaining;
     if (!isSame) {
       if (nowMs >= this.#resetAtMs && this.#resetAtMs > -Infinity) this.#turnedAtMs = nowMs;

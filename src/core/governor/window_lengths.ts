@@ -21,6 +21,8 @@ export interface WindowReport {
   readonly resetMs: number;
   /** Its length, where the upstream states it. */
   readonly windowMs: number | undefined;
+  /** It fills bit by bit, and resets when it is full: no length follows from that. */
+  readonly refills: boolean;
 }
 
 interface Known {
@@ -30,6 +32,8 @@ interface Known {
   beforeMs: number;
   resetAtMs: number;
   toldAtMs: number;
+  /** Whether the length is worth telling; to pace a few starts it always is. */
+  isTold: boolean;
 }
 
 export class WindowLengths {
@@ -37,10 +41,11 @@ export class WindowLengths {
   readonly #known = new Map<string, Known>();
 
   /** The length, ms, of the window that a report is of, as far as it is known with it. */
-  note(nowMs: number, { key, limit, resetMs, windowMs }: WindowReport): number {
+  note(nowMs: number, { key, limit, resetMs, windowMs, refills }: WindowReport): number {
     const resetAtMs = nowMs + resetMs;
     const known = this.#known.get(key) ?? { limit, windowMs: 0, beforeMs: 0, resetAtMs };
-    const next = { ...known, ...followed(known, nowMs, resetMs), limit, toldAtMs: nowMs };
+    const isTold = windowMs !== undefined || !refills;
+    const next = { ...known, ...followed(known, nowMs, resetMs), limit, toldAtMs: nowMs, isTold };
     if (windowMs !== undefined) next.windowMs = windowMs;
     this.#known.delete(key);
     this.#known.set(key, next);
@@ -56,10 +61,10 @@ export class WindowLengths {
   perMinute(nowMs: number, msMax: number): number | null {
     let widest: number | null = null;
     let left = this.#known.size;
-    for (const { limit, windowMs, toldAtMs } of this.#known.values()) {
+    for (const { limit, windowMs, toldAtMs, isTold } of this.#known.values()) {
       left -= 1;
-      const isTold = left === 0 || nowMs - toldAtMs < RECENT_MS;
-      if (!isTold || windowMs === 0 || windowMs > msMax) continue;
+      const isRecent = left === 0 || nowMs - toldAtMs < RECENT_MS;
+      if (!isRecent || !isTold || windowMs === 0 || windowMs > msMax) continue;
       widest = Math.max(widest ?? 0, (limit * 60_000) / windowMs);
     }
     return widest;

@@ -1,6 +1,7 @@
 /** The budget of the binding window: when it stops, when it paces, and what it never believes. */
 import { describe, expect, test } from 'vitest';
 import type { RateReading } from '../../../src/core/outcome.ts';
+import { readRates } from '../../../src/upstream/reader.ts';
 import { Driver, OK, T0, THROTTLED } from './fixtures.ts';
 
 const FIXED = { mode: 'fixed', limit: 1000 } as const;
@@ -173,5 +174,64 @@ describe('the length of a window', () => {
     driver.end(late, { ...OK, reading: { limit: 60, remaining: 0, resetMs: 1000 } });
     expect(driver.isOpen()).toBe(true);
     expect(rpmOf(driver)).toBe(60);
+  });
+});
+
+describe('a bucket that fills bit by bit', () => {
+  const bucket = (used: number) =>
+    readRates({
+      'x-ratelimit-limit-requests': '500',
+      'x-ratelimit-remaining-requests': `${500 - used}`,
+      'x-ratelimit-reset-requests': `${used * 120}ms`,
+      'x-ratelimit-limit-tokens': '30000',
+      'x-ratelimit-remaining-tokens': `${30_000 - used * 120}`,
+      'x-ratelimit-reset-tokens': `${used * 240}ms`,
+    }, { nowMs: T0 });
+
+  test('is not taken for a window as long as it takes to be full again', () => {
+    const driver = new Driver({ concurrency: FIXED });
+    for (const used of [1, 1, 2, 1, 40, 39, 1]) {
+      driver.nowMs += 2000;
+      call(driver, bucket(used));
+      const { rpm, tpm, trustsHeaders } = driver.governor.status(driver.nowMs);
+      expect([rpm, tpm, trustsHeaders]).toEqual([null, null, true]);
+    }
+    expect(driver.governor.requestRate(driver.nowMs)).toBeNull();
+    expect(driver.governor.drainChanges()).toEqual([]);
+  });
+
+  test('is none after a restart either, and still paces and stops', () => {
+    const driver = told(bucket(450));
+    driver.start();
+    driver.start();
+    expect(waitMs(driver, 0)).toBeGreaterThan(500);
+    const saved = JSON.parse(JSON.stringify(driver.governor.save(T0)));
+    const next = new Driver({ concurrency: FIXED }, { saved });
+    expect(rpmOf(next)).toBeNull();
+    expect(next.governor.status(T0).rpmRemaining).toBe(48);
+    call(next, bucket(500));
+    expect(waitMs(next, 0)).toBeGreaterThanOrEqual(60_000);
+  });
+
+  test('is a window of the length that its vendor states', () => {
+    const reading = readRates({
+      'x-ratelimit-limit-requests-minute': '30',
+      'x-ratelimit-remaining-requests-minute': '29',
+      'x-ratelimit-reset-requests-minute': '2.5',
+    }, { nowMs: T0 });
+    expect(rpmOf(told(reading))).toBe(30);
+  });
+
+  test('of one vendor: an instant, rounded to seconds, tells none', () => {
+    const reading = readRates({
+      'anthropic-ratelimit-requests-limit': '50',
+      'anthropic-ratelimit-requests-remaining': '49',
+      'anthropic-ratelimit-requests-reset': new Date(T0 + 2000).toISOString(),
+      'anthropic-ratelimit-output-tokens-limit': '8000',
+      'anthropic-ratelimit-output-tokens-remaining': '7000',
+      'anthropic-ratelimit-output-tokens-reset': new Date(T0 + 8000).toISOString(),
+    }, { nowMs: T0 });
+    const { rpm, tpm } = told(reading).governor.status(T0);
+    expect([rpm, tpm]).toEqual([null, null]);
   });
 });
