@@ -35,7 +35,7 @@ export class HeaderBudget {
   /** Since when the headers have been read, or were distrusted last. */
   sinceMs = -Infinity;
   readonly #lengths = new WindowLengths();
-  /** Tells the window that was reported last from those of other limits or names. */
+  /** The window that was reported last, by its limit and name. */
   #key = '';
   #limit: number | null = null;
   #remaining = 0;
@@ -106,10 +106,10 @@ export class HeaderBudget {
   }
 
   read(nowMs: number, budget: Budget, random: () => number): void {
-    const { limit: told, remaining, resetMs, windowMs, scope = '', refills = false } = budget;
+    const { limit: told, remaining, resetMs, windowMs, scope: name = '', refills = false } = budget;
     if (remaining === undefined || resetMs === undefined) return;
     const resetAtMs = nowMs + resetMs;
-    const key = `${told ?? ''} ${scope}`;
+    const key = `${told ?? ''} ${name}`;
     const isOther = this.#limit === null || key !== this.#key;
     if (!isOther && this.#isLateReport(nowMs, resetMs)) return;
     if (this.#limit === null) this.sinceMs = nowMs;
@@ -118,7 +118,7 @@ export class HeaderBudget {
     this.#key = key;
     this.#limit = limit;
     this.#refills = refills && windowMs === undefined;
-    this.#windowMs = this.#lengths.note(nowMs, { key, limit, resetMs, windowMs, refills });
+    this.#windowMs = this.#lengths.note(nowMs, { key, name, limit, resetMs, windowMs, refills });
     this.#remaining = isSame ? Math.min(this.#remaining, remaining) : remaining;
     if (!isSame) {
       if (nowMs >= this.#resetAtMs && this.#resetAtMs > -Infinity) this.#turnedAtMs = nowMs;

@@ -15,7 +15,9 @@ const WINDOWS_MAX = 8;
 
 /** What one answer says of a window; ms, units. */
 export interface WindowReport {
-  /** What tells it from others. */
+  /** What it is a limit of, where the upstream says so; '' elsewhere. */
+  readonly name: string;
+  /** Its name and limit: what tells it from others. */
   readonly key: string;
   readonly limit: number;
   readonly resetMs: number;
@@ -26,6 +28,7 @@ export interface WindowReport {
 }
 
 interface Known {
+  name: string;
   limit: number;
   windowMs: number;
   /** What was known of the length before the window that runs now. */
@@ -41,17 +44,27 @@ export class WindowLengths {
   readonly #known = new Map<string, Known>();
 
   /** The length, ms, of the window that a report is of, as far as it is known with it. */
-  note(nowMs: number, { key, limit, resetMs, windowMs, refills }: WindowReport): number {
-    const resetAtMs = nowMs + resetMs;
-    const known = this.#known.get(key) ?? { limit, windowMs: 0, beforeMs: 0, resetAtMs };
+  note(nowMs: number, report: WindowReport): number {
+    const { key, name, limit, resetMs, windowMs, refills } = report;
+    const known = this.#known.get(key) ?? this.#resettingAt(nowMs + resetMs, name);
+    const length = followed(known, nowMs, resetMs);
     const isTold = windowMs !== undefined || !refills;
-    const next = { ...known, ...followed(known, nowMs, resetMs), limit, toldAtMs: nowMs, isTold };
+    const next = { ...length, name, limit, toldAtMs: nowMs, isTold };
     if (windowMs !== undefined) next.windowMs = windowMs;
     this.#known.delete(key);
     this.#known.set(key, next);
     const [oldest = key] = this.#known.keys();
     if (this.#known.size > WINDOWS_MAX) this.#known.delete(oldest);
     return next.windowMs;
+  }
+
+  /** One that was not told before: another limit for a window that runs, or nothing is known. */
+  #resettingAt(resetAtMs: number, name: string): Length {
+    for (const known of this.#known.values()) {
+      const isSame = Math.abs(resetAtMs - known.resetAtMs) <= SAME_WINDOW_MS;
+      if (isSame && known.name === name) return known;
+    }
+    return { windowMs: 0, beforeMs: 0, resetAtMs };
   }
 
   /**
@@ -79,7 +92,7 @@ function followed(known: Length, nowMs: number, resetMs: number): Length {
   const resetAtMs = nowMs + resetMs;
   const spanMs = resetAtMs - known.resetAtMs;
   if (Math.abs(spanMs) <= SAME_WINDOW_MS) {
-    return { ...known, windowMs: Math.max(windowMs, resetMs) };
+    return { windowMs: Math.max(windowMs, resetMs), beforeMs, resetAtMs: known.resetAtMs };
   }
   // It resets earlier than it was told to: what was concluded from that was wrong.
   if (spanMs < 0) return { windowMs: Math.max(beforeMs, resetMs), beforeMs, resetAtMs };

@@ -165,6 +165,13 @@ describe('the length of a window', () => {
     expect(rpmOf(driver)).toBeCloseTo(10, 0);
   });
 
+  test('stays where its limit changes before its end', () => {
+    const driver = told({ limit: 60, remaining: 59, resetMs: 60_000 });
+    driver.nowMs += 50_000;
+    call(driver, { limit: 90, remaining: 80, resetMs: 10_000 });
+    expect(rpmOf(driver)).toBe(90);
+  });
+
   test('is not shortened by a report of the window before', () => {
     const driver = told({ limit: 60, remaining: 1, resetMs: 60_000 });
     driver.nowMs += 60_000;
