@@ -34,7 +34,10 @@ function readLine(line: string): RateReading | { readonly error: string } {
   }
   const hints = readHints(hint);
   const source = headers as HeaderSource;
-  return readRates(source, { nowMs: now, body, ...(hints === undefined ? {} : { hints }) });
+  const reading = readRates(source, { nowMs: now, body, ...(hints && { hints }) });
+  // It is of the vendor, not of this answer.
+  const { refills: _ofRequests, tokenRefills: _ofTokens, ...told } = reading;
+  return told;
 }
 
 /** The last instant that a date can name. */

@@ -19,10 +19,13 @@ export interface RateReading {
   readonly resetMs?: number;
   /** Length of the window, only where a header states it. */
   readonly windowMs?: number;
+  /** The reset is when a bucket that fills bit by bit is full again, not the end of a window. */
+  readonly refills?: true;
   /** LLM tokens the window allows, left, and the ms until it resets. */
   readonly tokenLimit?: number;
   readonly tokenRemaining?: number;
   readonly tokenResetMs?: number;
+  readonly tokenRefills?: true;
   /** The upstream's hint of how long to hold back, ms. */
   readonly retryAfterMs?: number;
   /** What the reading is about (a bucket, a policy, a reason), where the upstream says it. */

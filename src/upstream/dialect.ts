@@ -36,6 +36,8 @@ export interface Mark {
   readonly name?: string;
   readonly unit?: RateUnit;
   readonly windowMs?: number;
+  /** A bucket that fills bit by bit: its reset is when it is full again. */
+  readonly refills?: true;
   /** Told in `windows` only: a narrower gate that says nothing of other requests. */
   readonly isAside?: boolean;
   /** Binds only where the family has no wider window of its unit, and only by what is left. */

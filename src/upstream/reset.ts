@@ -36,9 +36,13 @@ export function readReset(value: string, nowMs: number, unit: TimeUnit): number 
   return atMs === undefined ? undefined : boundedWait(roundUp(atMs) - nowMs);
 }
 
+/** 2001-09-09, as 1e9 is in seconds: what is called ms, and is less, is no epoch. */
+const EPOCH_MS_MIN = 1e12;
+
 function waitOfNumber(number: number, nowMs: number, unit: TimeUnit): number | undefined {
   if (unit === 'min') return boundedWait(number * MINUTE_MS);
-  if (unit === 'ms' && number < 1e11) return boundedWait(number);
+  // As a wait an epoch in ms is beyond belief, and so is all between the two.
+  if (unit === 'ms' && number < EPOCH_MS_MIN) return boundedWait(number);
   if (number < 1e9) return boundedWait(number * SECOND_MS);
   const atMs = number < 1e11
     ? number * SECOND_MS

@@ -24,6 +24,19 @@ describe('readRateHeaders', () => {
     expect(answers).toEqual([{ retryAfterMs: 2_000 }, {}, { remaining: 7 }]);
   });
 
+  it('tells what headers say, not what is known of their vendor', async () => {
+    const headers = {
+      'x-ratelimit-remaining-requests': '7',
+      'x-ratelimit-reset-requests': '120ms',
+      'x-ratelimit-remaining-tokens': '90',
+      'x-ratelimit-reset-tokens': '2s',
+    };
+    const answers = await run(JSON.stringify({ now: NOW_MS, headers }));
+    expect(answers).toEqual([
+      { remaining: 7, resetMs: 120, tokenRemaining: 90, tokenResetMs: 2_000 },
+    ]);
+  });
+
   it('takes hints and bodies', async () => {
     const answers = await run(
       JSON.stringify({

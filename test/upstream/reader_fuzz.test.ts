@@ -47,7 +47,7 @@ function* numbersOf(part: object): Generator<[string, number]> {
   for (const [key, field] of Object.entries(part)) {
     if (typeof field === 'number') yield [key, field];
     else if (typeof field === 'object' && field !== null) yield* numbersOf(field);
-    else expect(field, key).toBeTypeOf('string');
+    else if (!key.toLowerCase().endsWith('refills')) expect(field, key).toBeTypeOf('string');
   }
 }
 

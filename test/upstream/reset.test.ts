@@ -110,6 +110,8 @@ describe('readReset', () => {
     expect(wait('34560000.5')).toBeUndefined();
     expect(wait('34560000000', 'ms')).toBe(34_560_000_000);
     expect(wait('34560000001', 'ms')).toBeUndefined();
+    expect(wait('100000000000', 'ms')).toBeUndefined();
+    expect(wait('999999999999', 'ms')).toBeUndefined();
     expect(wait('1801785600')).toBe(34_560_000_000);
     expect(wait('1801785601')).toBeUndefined();
     expect(wait('9600h')).toBe(34_560_000_000);

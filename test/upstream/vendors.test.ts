@@ -15,7 +15,7 @@ const ROWS: readonly Row[] = [
     'x-ratelimit-reset-requests': '0',
     'x-ratelimit-remaining-tokens': '900',
     'x-ratelimit-reset-tokens': '6',
-  }, { tokenRemaining: 900, tokenResetMs: 6_000 }],
+  }, { tokenRemaining: 900, tokenResetMs: 6_000, tokenRefills: true }],
   ['OpenAI, its twins of what is paid by use', {
     'x-ratelimit-remaining-tokens': '900',
     'x-ratelimit-remaining-tokens_usage_based': '0',
@@ -33,7 +33,7 @@ const ROWS: readonly Row[] = [
     'anthropic-ratelimit-requests-limit': '50',
     'anthropic-ratelimit-requests-remaining': '49',
     'anthropic-ratelimit-requests-reset': '2025-12-31T23:59:59Z',
-  }, { limit: 50, remaining: 49, resetMs: 0 }],
+  }, { limit: 50, remaining: 49, resetMs: 0, refills: true }],
   ['GitHub, its second limit', {
     'x-ratelimit-limit': '5000',
     'x-ratelimit-remaining': '4000',

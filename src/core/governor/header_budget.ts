@@ -7,11 +7,12 @@
 import { CEILINGS } from '../../ceilings.ts';
 import type { BudgetUnit, SavedWindow } from './governor.ts';
 import { Pacer } from './pacer.ts';
+import { SAME_WINDOW_MS, WindowLengths } from './window_lengths.ts';
 
 const BURST = 2;
 const PACED_RESET_MS_MAX = 3_600_000;
-/** Resets this close are of one window. */
-export const SAME_WINDOW_MS = 1500;
+/** A report of the window before comes this late at most. */
+const LATE_MS_MAX = 10_000;
 const RESET_JITTER_MS_MIN = 50;
 const RESET_JITTER_MS_MAX = 250;
 export const DISTRUST_MS = 600_000;
@@ -22,6 +23,9 @@ export interface Budget {
   readonly remaining?: number | undefined;
   readonly resetMs?: number | undefined;
   readonly windowMs?: number | undefined;
+  readonly refills?: boolean | undefined;
+  /** What it is a limit of, where the upstream says so. */
+  readonly scope?: string | undefined;
 }
 
 /** A {@link SavedWindow} without what tells it from others. */
@@ -30,10 +34,17 @@ export type WindowState = Omit<SavedWindow, 'unit' | 'key'>;
 export class HeaderBudget {
   /** Since when the headers have been read, or were distrusted last. */
   sinceMs = -Infinity;
+  readonly #lengths = new WindowLengths();
+  /** The window that was reported last, by its limit and name. */
+  #key = '';
   #limit: number | null = null;
   #remaining = 0;
   #resetAtMs = -Infinity;
   #windowMs = 0;
+  /** Whether the window is a bucket that fills bit by bit: its length is a guess for the pace. */
+  #refills = false;
+  /** When a window was over that the one before had told. */
+  #turnedAtMs = -Infinity;
   #jitterMs = RESET_JITTER_MS_MIN;
   #distrustedUntilMs = -Infinity;
   #pacer: Pacer;
@@ -63,7 +74,7 @@ export class HeaderBudget {
       limit: this.#limit,
       remaining: Math.max(0, this.#remaining),
       resetAtMs: this.#resetAtMs,
-      windowMs: this.#windowMs,
+      windowMs: this.#refills ? 0 : this.#windowMs,
     };
   }
 
@@ -71,14 +82,13 @@ export class HeaderBudget {
   seed(nowMs: number, state: WindowState, random: () => number): void {
     const { limit, remaining, resetAtMs, windowMs } = state;
     const resetMs = resetAtMs - nowMs;
-    this.read(nowMs, { limit, remaining, resetMs, windowMs: windowMs || undefined }, random);
+    const length = windowMs === 0 ? { refills: true } : { windowMs };
+    this.read(nowMs, { limit, remaining, resetMs, ...length }, random);
   }
 
   /** Units a minute that the headers speak of, where they are in use. */
   perMinute(nowMs: number): number | null {
-    if (this.#limit === null || !this.isTrusted(nowMs) || this.#windowMs === 0) return null;
-    if (this.#windowMs > PACED_RESET_MS_MAX) return null;
-    return (this.#limit * 60_000) / this.#windowMs;
+    return this.isTrusted(nowMs) ? this.#lengths.perMinute(nowMs, PACED_RESET_MS_MAX) : null;
   }
 
   /** Units that are left in the window, as far as is known. */
@@ -96,29 +106,39 @@ export class HeaderBudget {
   }
 
   read(nowMs: number, budget: Budget, random: () => number): void {
-    const { limit, remaining, resetMs, windowMs } = budget;
+    const { limit: told, remaining, resetMs, windowMs, scope: name = '', refills = false } = budget;
     if (remaining === undefined || resetMs === undefined) return;
     const resetAtMs = nowMs + resetMs;
+    const key = `${told ?? ''} ${name}`;
+    const isOther = this.#limit === null || key !== this.#key;
+    if (!isOther && this.#isLateReport(nowMs, resetMs)) return;
     if (this.#limit === null) this.sinceMs = nowMs;
-    this.#limit = limit ?? Math.max(this.#limit ?? 0, remaining, 1);
-    this.#windowMs = windowMs ?? Math.max(this.#windowMs, resetMs);
-    const isLateReport = resetAtMs < this.#resetAtMs - SAME_WINDOW_MS && resetMs < SAME_WINDOW_MS;
-    if (isLateReport) return;
-    const isSameWindow = Math.abs(resetAtMs - this.#resetAtMs) <= SAME_WINDOW_MS;
-    this.#remaining = isSameWindow ? Math.min(this.#remaining, remaining) : remaining;
-    if (!isSameWindow) this.#jitterMs = resetJitterMs(random);
-    if (!isSameWindow) this.#resetAtMs = resetAtMs;
+    const limit = told ?? Math.max(isOther ? 0 : this.#limit ?? 0, remaining, 1);
+    const isSame = !isOther && Math.abs(resetAtMs - this.#resetAtMs) <= SAME_WINDOW_MS;
+    this.#key = key;
+    this.#limit = limit;
+    this.#refills = refills && windowMs === undefined;
+    this.#windowMs = this.#lengths.note(nowMs, { key, name, limit, resetMs, windowMs, refills });
+    this.#remaining = isSame ? Math.min(this.#remaining, remaining) : remaining;
+    if (!isSame) {
+      if (nowMs >= this.#resetAtMs && this.#resetAtMs > -Infinity) this.#turnedAtMs = nowMs;
+      this.#jitterMs = resetJitterMs(random);
+      this.#resetAtMs = resetAtMs;
+    }
     this.#pace(nowMs);
   }
 
   opensAtMs(nowMs: number, amount: number, ahead: number): number {
-    if (this.#limit === null || !this.isTrusted(nowMs)) return nowMs;
-    const stoppedUntilMs = this.exhaustedUntilMs(nowMs, amount);
-    if (stoppedUntilMs !== null) return stoppedUntilMs;
-    const pacedAtMs = Math.ceil(this.#pacer.opensAtMs(nowMs, ahead));
-    // The pace of a window ends with it.
+    const limit = this.#limit;
+    if (limit === null || !this.isTrusted(nowMs)) return nowMs;
+    // The pace of a window ends with it, and so does what is left in it.
     const windowEndMs = this.#resetAtMs + this.#jitterMs;
-    return ahead > 0 ? pacedAtMs : Math.max(nowMs, Math.min(pacedAtMs, windowEndMs));
+    if (nowMs >= windowEndMs) return nowMs + this.#nextWindowMs(limit, ahead);
+    if (this.#remaining - ahead >= Math.min(amount, limit)) {
+      return Math.min(Math.ceil(this.#pacer.opensAtMs(nowMs, ahead)), windowEndMs);
+    }
+    const aheadOfNext = Math.max(0, ahead - Math.max(0, Math.floor(this.#remaining)));
+    return windowEndMs + this.#nextWindowMs(limit, aheadOfNext);
   }
 
   started(nowMs: number, amount: number): void {
@@ -139,16 +159,34 @@ export class HeaderBudget {
 
   /** A window is over: until the first report of the next it is taken for one like the last. */
   #turn(nowMs: number, limit: number): void {
+    this.#turnedAtMs = nowMs;
     this.#remaining = limit;
     this.#resetAtMs = nowMs + this.#windowMs;
     this.#pacer.clear();
+  }
+
+  /** A report of the window before the one that runs. */
+  #isLateReport(nowMs: number, resetMs: number): boolean {
+    return resetMs < SAME_WINDOW_MS && nowMs + resetMs < this.#resetAtMs - SAME_WINDOW_MS &&
+      nowMs - this.#turnedAtMs < LATE_MS_MAX;
   }
 
   #pace(nowMs: number): void {
     const leftMs = this.#resetAtMs - nowMs;
     if (leftMs > PACED_RESET_MS_MAX) this.#pacer.retime(nowMs, 0);
     else if (leftMs > 0) this.#pacer.retime(nowMs, leftMs / Math.max(1, this.#remaining));
-    else this.#pacer.retime(nowMs, Math.min(CEILINGS.resetMs, this.#windowMs / (this.#limit ?? 1)));
+    else this.#pacer.retime(nowMs, this.#fullPeriodMs(this.#limit ?? 1));
+  }
+
+  /** Ms from the begin of a window in which nothing is used to a start with `ahead` before it. */
+  #nextWindowMs(limit: number, ahead: number): number {
+    return Math.ceil(Math.max(0, ahead + 1 - this.#pacer.burst) * this.#fullPeriodMs(limit));
+  }
+
+  /** Ms from one unit to the next where the whole limit is spread over a window. */
+  #fullPeriodMs(limit: number): number {
+    if (this.#windowMs > PACED_RESET_MS_MAX) return 0;
+    return Math.min(CEILINGS.resetMs, this.#windowMs / limit);
   }
 }
 

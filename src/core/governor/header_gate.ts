@@ -33,6 +33,7 @@ export class HeaderGate {
       limit: reading.tokenLimit,
       remaining: reading.tokenRemaining,
       resetMs: reading.tokenResetMs,
+      refills: reading.tokenRefills,
       windowMs: reading.windows?.find(({ unit }) => unit === 'tokens')?.windowMs,
     }, random);
   }

@@ -5,7 +5,8 @@
  */
 import type { RateWindow } from '../outcome.ts';
 import type { BudgetUnit, SavedWindow } from './governor.ts';
-import { resetJitterMs, SAME_WINDOW_MS } from './header_budget.ts';
+import { resetJitterMs } from './header_budget.ts';
+import { SAME_WINDOW_MS } from './window_lengths.ts';
 
 /** A day that is used up may end at any time: the next call tells. */
 const GUESSED_RESET_MS_MAX = 60_000;

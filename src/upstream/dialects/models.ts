@@ -3,11 +3,15 @@
  * the token fields. What counts other things (images, query costs, shares of a subscription) must
  * not be given a name here that would fill a request or token field.
  */
-import type { Cell, Dialect } from '../dialect.ts';
+import type { Cell, Dialect, Mark } from '../dialect.ts';
+
+/** A limit that refills bit by bit: its reset is when all of it is left again. */
+const BUCKET: Mark = { key: '', refills: true };
 
 /** A kind of token with a limit of its own, of which the sum is not told. */
 function tokenKind(name: string): Cell {
-  return { mark: { key: `tokens ${name}`, name, unit: 'tokens', isStandby: true } };
+  const key = `tokens ${name}`;
+  return { mark: { ...BUCKET, key, name, unit: 'tokens', isStandby: true } };
 }
 
 const TOKENS: Cell = { mark: { key: '', unit: 'tokens' } };
@@ -19,7 +23,7 @@ export const MODELS: readonly Dialect[] = [
     documentation: 'https://platform.openai.com/docs/guides/rate-limits',
     family: 'x-ratelimit',
     reset: 'auto',
-    names: { 'x-ratelimit-{field}-{unit}': {} },
+    names: { 'x-ratelimit-{field}-{unit}': { mark: BUCKET } },
     samples: [
       {
         headers: {
@@ -34,9 +38,11 @@ export const MODELS: readonly Dialect[] = [
           limit: 14_400,
           remaining: 14_370,
           resetMs: 179_560,
+          refills: true,
           tokenLimit: 18_000,
           tokenRemaining: 17_997,
           tokenResetMs: 17,
+          tokenRefills: true,
         },
       },
       {
@@ -47,7 +53,7 @@ export const MODELS: readonly Dialect[] = [
           'x-ratelimit-remaining-tokens': '-1',
           'x-ratelimit-reset-tokens': '0',
         },
-        reading: { remaining: 479, resetMs: 60_000 },
+        reading: { remaining: 479, resetMs: 60_000, refills: true },
       },
     ],
   },
@@ -146,7 +152,7 @@ export const MODELS: readonly Dialect[] = [
     family: 'anthropic',
     reset: 'auto',
     names: {
-      'anthropic-ratelimit-{unit}-{field}': {},
+      'anthropic-ratelimit-{unit}-{field}': { mark: BUCKET },
       'anthropic-ratelimit-input-tokens-{field}': tokenKind('input'),
       'anthropic-ratelimit-output-tokens-{field}': tokenKind('output'),
     },
@@ -165,9 +171,11 @@ export const MODELS: readonly Dialect[] = [
         limit: 50,
         remaining: 12,
         resetMs: 46_000,
+        refills: true,
         tokenLimit: 8_000,
         tokenRemaining: 400,
         tokenResetMs: 57_000,
+        tokenRefills: true,
         windows: [
           { name: 'input', unit: 'tokens', limit: 30_000, remaining: 29_000 },
           { name: 'output', unit: 'tokens', limit: 8_000, remaining: 400, resetMs: 57_000 },
