@@ -197,7 +197,7 @@ export class PoolGovernor implements Governor {
       isTrial: level.isTrial,
       heldFromMs: level.heldFromMs,
       probeAtMs: level.probeAtMs,
-      isStrained: !gradient.mayGrow,
+      isStrained: gradient.isSlow,
       pause,
       scout: {
         sinceMs: scout.sinceMs,
