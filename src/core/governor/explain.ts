@@ -29,6 +29,7 @@ export interface Snapshot {
     readonly atMs: number;
     readonly isInFlight: boolean;
     readonly isQuota: boolean;
+    readonly isAfterPause: boolean;
   };
   readonly spacing: {
     readonly cause: SpacingCause;
@@ -155,8 +156,10 @@ function explainTry({ scout }: Snapshot): Explanation | null {
   return { about: 'pause', reason, source: 'learned', since: scout.sinceMs, nextChangeAt: null };
 }
 
-function scoutReason({ isQuota, isInFlight }: Snapshot['scout'], next: string): string {
-  const why = isQuota ? 'quota used up:' : 'refused: one call at a time,';
+function scoutReason(scout: Snapshot['scout'], next: string): string {
+  const { isAfterPause, isQuota, isInFlight } = scout;
+  const after = isAfterPause ? 'after the pause' : 'refused';
+  const why = isQuota && !isAfterPause ? 'quota used up:' : `${after}: one call at a time,`;
   return `${why} ${isInFlight ? 'a try is in flight' : next}`;
 }
 

@@ -174,11 +174,10 @@ export class PoolGovernor implements Governor {
     const { level, learned, headers, pause } = this.#learning;
     const { requests, tokens } = headers;
     const { concurrency, rate } = this.#settings;
-    const headerRpm = requests?.perMinute(nowMs) ?? null;
     return {
       limit: concurrency.limit,
       effectiveLimit: this.limit,
-      rpm: shown(lowest(rate.rpm, toRpm(learned.perSecond), headerRpm)),
+      rpm: shown(lowest(rate.rpm, toRpm(learned.perSecond), requests?.perMinute(nowMs) ?? null)),
       tpm: shown(lowest(rate.tpm, tokens?.perMinute(nowMs) ?? null)),
       rpmRemaining: this.#startsFree(nowMs),
       ceiling: concurrency.mode === 'adaptive' && Number.isFinite(level.ceiling)
@@ -207,6 +206,7 @@ export class PoolGovernor implements Governor {
         atMs: scout.opensAtMs(nowMs),
         isInFlight: scout.isInFlight,
         isQuota: scout.isQuota(nowMs),
+        isAfterPause: scout.isAfterPause,
       },
       spacing: { cause: spacing.cause, fromMs: spacing.fromMs, atMs: spacing.opensAtMs(nowMs) },
       ...this.#rates(nowMs),
