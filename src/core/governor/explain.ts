@@ -10,12 +10,17 @@ export interface Snapshot {
   readonly nowMs: number;
   readonly mode: 'fixed' | 'adaptive';
   readonly max: number;
-  readonly level: number;
-  readonly ceiling: number;
-  readonly seededFrom: number | null;
-  readonly isTrial: boolean;
-  readonly heldFromMs: number;
-  readonly probeAtMs: number;
+  readonly level: {
+    readonly value: number;
+    readonly ceiling: number;
+    readonly seededFrom: number | null;
+    readonly isTrial: boolean;
+    readonly isAtCeiling: boolean;
+    readonly heldFromMs: number;
+    readonly probeAtMs: number;
+  };
+  /** So many more calls have to succeed before a trial. */
+  readonly probeCallsLeft: number;
   readonly isStrained: boolean;
   readonly pause: { readonly fromMs: number; readonly untilMs: number };
   readonly scout: {
@@ -24,6 +29,7 @@ export interface Snapshot {
     readonly atMs: number;
     readonly isInFlight: boolean;
     readonly isQuota: boolean;
+    readonly isAfterPause: boolean;
   };
   readonly spacing: {
     readonly cause: SpacingCause;
@@ -150,8 +156,10 @@ function explainTry({ scout }: Snapshot): Explanation | null {
   return { about: 'pause', reason, source: 'learned', since: scout.sinceMs, nextChangeAt: null };
 }
 
-function scoutReason({ isQuota, isInFlight }: Snapshot['scout'], next: string): string {
-  const why = isQuota ? 'quota used up:' : 'refused: one call at a time,';
+function scoutReason(scout: Snapshot['scout'], next: string): string {
+  const { isAfterPause, isQuota, isInFlight } = scout;
+  const after = isAfterPause ? 'after the pause' : 'refused';
+  const why = isQuota && !isAfterPause ? 'quota used up:' : `${after}: one call at a time,`;
   return `${why} ${isInFlight ? 'a try is in flight' : next}`;
 }
 
@@ -177,7 +185,7 @@ function explainRate({ nowMs, learned, headers, operator }: Snapshot): Explanati
       reason: learnedReason(learned),
       source: 'learned',
       since: learned.sinceMs,
-      nextChangeAt: Math.ceil(Math.max(nowMs, learned.growsAtMs)),
+      nextChangeAt: learned.growsAtMs > nowMs ? Math.ceil(learned.growsAtMs) : null,
     };
   }
   const reason = headerReason(headers);
@@ -185,40 +193,37 @@ function explainRate({ nowMs, learned, headers, operator }: Snapshot): Explanati
 }
 
 function explainLevel(snapshot: Snapshot): Explanation {
-  const { nowMs, mode, level, ceiling, max, isTrial, isStrained, beganAtMs } = snapshot;
-  const about = 'slots';
-  const since = Math.max(snapshot.heldFromMs, beganAtMs);
-  if (mode === 'fixed') {
-    const reason = 'fixed by the operator';
-    return { about, reason, source: 'operator', since, nextChangeAt: null };
+  const { nowMs, mode, level, max, isStrained, beganAtMs } = snapshot;
+  const { value, ceiling, isTrial, isAtCeiling, seededFrom, probeAtMs } = level;
+  const since = Math.max(level.heldFromMs, beganAtMs);
+  const told = (source: Explanation['source'], reason: string): Explanation => (
+    { about: 'slots', reason, source, since, nextChangeAt: null }
+  );
+  if (mode === 'fixed') return told('operator', 'fixed by the operator');
+  if (isStrained) return told('learned', `held at ${value}: answers become slower above it`);
+  if (isTrial) return told('learned', `trying ${value}: not yet refused at it`);
+  if (value >= max) return told('operator', "at the operator's max");
+  if (!Number.isFinite(ceiling)) {
+    return told('learned', `free to grow from ${value}: nothing above it is known to be refused`);
   }
-  const learned = { about, source: 'learned', since } as const;
-  if (isStrained) {
-    const reason = `held at ${level}: answers become slower above it`;
-    return { ...learned, reason, nextChangeAt: null };
-  }
-  if (isTrial) {
-    const reason = `trying ${level}: not yet refused at it`;
-    return { ...learned, reason, nextChangeAt: null };
-  }
-  if (Number.isFinite(ceiling)) {
-    const nextChangeAt = Math.ceil(Math.max(nowMs, snapshot.probeAtMs));
-    const known = snapshot.seededFrom === null
-      ? `refused at ${ceiling}`
-      : `${snapshot.seededFrom} was learned before the restart`;
-    const waitMs = nextChangeAt - nowMs;
-    const next = waitMs > 0
-      ? `next trial in ${seconds(waitMs)} at the earliest`
-      : 'to be tried again once callers want more';
-    const reason = `at ${level}: ${known}, ${next}`;
-    return { ...learned, reason, nextChangeAt };
-  }
-  if (level >= max) {
-    const reason = "at the operator's max";
-    return { about, reason, source: 'operator', since, nextChangeAt: null };
-  }
-  const reason = `free to grow from ${level}: nothing was refused lately`;
-  return { ...learned, reason, nextChangeAt: null };
+  const known = seededFrom === null
+    ? `refused at ${ceiling}`
+    : `${seededFrom} was learned before the restart`;
+  const next = isAtCeiling ? nextTrial(snapshot) : `it grows ${whenFull(value)}`;
+  const nextChangeAt = isAtCeiling && probeAtMs > nowMs ? Math.ceil(probeAtMs) : null;
+  return { ...told('learned', `at ${value}: ${known}, ${next}`), nextChangeAt };
+}
+
+/** What a trial of one more waits for: its time, so many calls, and then one that fills it. */
+function nextTrial({ nowMs, level, probeCallsLeft }: Snapshot): string {
+  const calls = probeCallsLeft > 1 ? `once ${probeCallsLeft} more calls succeed` : null;
+  if (level.probeAtMs <= nowMs) return `next trial ${calls ?? whenFull(level.value)}`;
+  const earliest = `next trial in ${seconds(level.probeAtMs - nowMs)} at the earliest`;
+  return calls === null ? earliest : `${earliest}, ${calls}`;
+}
+
+function whenFull(level: number): string {
+  return level === 1 ? 'once a call succeeds' : `once a call succeeds with all ${level} in use`;
 }
 
 function seconds(ms: number): string {

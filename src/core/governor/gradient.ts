@@ -6,6 +6,8 @@
  */
 const WINDOW_MS_MIN = 1000;
 const SAMPLES_MIN = 12;
+/** Times are whole ms, and 0 is no measure of anything. */
+const MS_MIN = 1;
 /** One slow answer counts as so many times the best, at most. */
 const CLIP = 4;
 /** The best is the least of a smoothed series: one lucky window must not pin it low. */
@@ -36,23 +38,31 @@ export class Gradient {
   #windows = 0;
   #smoothMs = 0;
   #bestMs = Infinity;
-  #mayGrow = true;
+  /** Slowness was measured in the last whole window. */
+  #isSlow = false;
+  /** The level was raised in this window. */
+  #hasGrown = false;
   /** The level and time before the first of a series of cuts, to see whether they helped. */
   #cut: { level: number; meanMs: number; windows: number } | null = null;
 
   /** Whether the level may be raised once more in this window. */
   get mayGrow(): boolean {
-    return this.#mayGrow;
+    return !this.#isSlow && !this.#hasGrown;
+  }
+
+  /** Whether answers were measured to be slower at this level than at lower ones. */
+  get isSlow(): boolean {
+    return this.#isSlow;
   }
 
   grew(): void {
-    if (this.#fromMs !== -Infinity) this.#mayGrow = false;
+    if (this.#fromMs !== -Infinity) this.#hasGrown = true;
   }
 
   /** One answer's time; at the end of a window, what it says of the level in force. */
   sample(nowMs: number, firstByteMs: number, level: number): Strain {
     if (this.#fromMs === -Infinity) this.#fromMs = nowMs;
-    const clippedMs = Math.min(firstByteMs, CLIP * this.#bestMs);
+    const clippedMs = Math.min(Math.max(MS_MIN, firstByteMs), CLIP * this.#bestMs);
     this.#count += 1;
     this.#sumMs += clippedMs;
     this.#squares += clippedMs * clippedMs;
@@ -64,8 +74,9 @@ export class Gradient {
     this.#sumMs = 0;
     this.#squares = 0;
     this.#fromMs = nowMs;
+    this.#hasGrown = false;
+    this.#isSlow = false;
     if (variance <= (NOISY_CV * meanMs) ** 2) return this.#judge(meanMs, level);
-    this.#mayGrow = true;
     return NONE;
   }
 
@@ -73,7 +84,7 @@ export class Gradient {
     this.#remember(meanMs);
     const ratio = meanMs / this.#bestMs;
     const queued = level * (1 - 1 / ratio);
-    this.#mayGrow = ratio < HOLD_RATIO || queued < QUEUE_HOLDS;
+    this.#isSlow = ratio >= HOLD_RATIO && queued >= QUEUE_HOLDS;
     if (this.#cut !== null && ++this.#cut.windows < SETTLE_WINDOWS) return NONE;
     const own = this.#checkCut(meanMs, level);
     if (own !== null) return own;
@@ -105,7 +116,7 @@ export class Gradient {
     if (meanMs <= TIME_LOWERED * cut.meanMs) return null;
     this.#smoothMs = meanMs;
     this.#bestMs = meanMs;
-    this.#mayGrow = true;
+    this.#isSlow = false;
     const because = 'a lower level did not make answers faster';
     return { kind: 'ownSlowness', level: cut.level, because };
   }

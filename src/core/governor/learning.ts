@@ -110,7 +110,9 @@ export class Learning {
     spacing.started(nowMs);
     if (scout.isInFlight) this.presume(nowMs);
     else if (scout.isActive) scout.started(nowMs, start.sequence);
-    if (this.#isAdaptive) level.started(nowMs, start.inFlight, start.sequence);
+    if (this.#isAdaptive && level.started(nowMs, start.inFlight, start.sequence) !== null) {
+      this.#changes.because('nothing was heard of the level for long: one more is tried', 'limit');
+    }
     if (learned.isStale(nowMs)) this.#growRate(nowMs);
   }
 
@@ -140,6 +142,9 @@ export class Learning {
     const { pause, scout } = this;
     const limits = { maxMs: this.#settings.rate.maxPauseMs, random: this.#random };
     if (!pause.extend(nowMs, hintMs, limits)) return;
+    const why = 'the upstream asked to hold back';
+    this.#changes.because(why, 'pause');
+    if (!scout.isActive) this.#changes.because(why, 'scout');
     scout.enterAfterPause(nowMs, pause.untilMs);
   }
 
@@ -155,14 +160,18 @@ export class Learning {
   }
 
   #measure(reopenedAtMs: number, refusals: number): void {
-    if (this.#settings.rate.learn) this.learned.reopened(reopenedAtMs, refusals);
-    else this.learned.restart(reopenedAtMs);
+    const { learned } = this;
+    if (!this.#settings.rate.learn) return learned.restart(reopenedAtMs);
+    const before = learned.perSecond;
+    learned.reopened(reopenedAtMs, refusals);
+    if (learned.perSecond === before) return;
+    this.#changes.because('measured by what was taken up to now, refusals and all', 'learned');
   }
 
   #growRate(nowMs: number): void {
     const { rpm } = this.#settings.rate;
     const why = this.learned.grow(nowMs, (rpm ?? Infinity) / MINUTE_SECONDS);
-    if (why !== null) this.#changes.because(why);
+    if (why !== null) this.#changes.because(why, 'learned');
   }
 
   /** The try of the scout was accepted, or not refused in the time that a refusal takes. */
@@ -171,7 +180,7 @@ export class Learning {
     const perSecond = learned.recentPerSecond(nowMs);
     if (scout.isQuota(nowMs)) learned.restart(scout.startedAtMs);
     else this.#measure(scout.startedAtMs, scout.refusals);
-    this.#changes.because('the upstream takes calls again');
+    this.#changes.because('the upstream takes calls again', 'scout');
     spacing.afterHold(nowMs, nowMs - scout.sinceMs, perSecond);
     scout.leave();
   }
@@ -182,7 +191,7 @@ export class Learning {
       const strain = gradient.sample(nowMs, firstByteMs, level.value);
       if (strain.kind === 'slow') level.lower(nowMs, strain.level, this.#lastSequence);
       if (strain.kind === 'ownSlowness') level.restore(strain.level, this.#lastSequence);
-      if (strain.kind !== 'none') return this.#changes.because(strain.because);
+      if (strain.kind !== 'none') return this.#changes.because(strain.because, 'limit');
     }
     if (!gradient.mayGrow || scout.isActive) return;
     const known = { last: this.#lastSequence, refusalMs: scout.turnaroundMs };
@@ -192,7 +201,8 @@ export class Learning {
     if (move === 'probed' && level.value <= FEW_SLOTS && !learned.isActive) {
       spacing.forTrial(nowMs, learned.recentPerSecond(nowMs));
     }
-    this.#changes.because(move === 'grown' ? 'all slots in use succeed' : 'a trial of one more');
+    const why = move === 'grown' ? 'all slots in use succeed' : 'a trial of one more';
+    this.#changes.because(why, 'limit');
   }
 
   #refused(nowMs: number, start: Start, outcome: Outcome): void {
@@ -202,8 +212,9 @@ export class Learning {
     const isScout = scout.owns(start.sequence);
     if (start.sequence <= this.#eventSequence) {
       this.blame.refusedAgain();
-      if (!learned.isDry && this.#isAdaptive) level.refusedAgain();
-      return;
+      if (learned.isDry || !this.#isAdaptive) return;
+      this.#changes.because('refused too, in the same flight', 'limit');
+      return level.refusedAgain();
     }
     if (isScout) this.#scoutRefused(nowMs, start, outcome);
     if (learned.isDry && scout.isActive) return;
@@ -236,7 +247,9 @@ export class Learning {
       level: level.value,
       acceptedTotal: learned.acceptedTotal,
     });
-    this.#changes.because(`refused, ${verdict.about}: ${verdict.because}`);
+    const why = `refused, ${verdict.about}: ${verdict.because}`;
+    this.#changes.because(why, 'limit', 'learned');
+    if (!this.scout.isActive) this.#changes.because(why, 'scout');
     if (verdict.about === 'unclear') return this.scout.enter(nowMs, this.#random);
     if (verdict.about === 'concurrency') {
       return this.#levelRefused(nowMs, start, hintOf(outcome) ?? 0);

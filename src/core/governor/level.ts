@@ -118,6 +118,13 @@ export class Level {
     return this.#heldFromMs + Math.min(SLOW_PROBE_GAP_MS_MAX, gapMs) * this.#jitter;
   }
 
+  /** So many more calls have to succeed before one more may be tried. */
+  probeCallsLeft(nowMs: number): number {
+    const isLongAgo = nowMs >= this.#heldFromMs + SLOW_PROBE_GAP_MS_MAX;
+    const callsMax = isLongAgo ? CALLS_PER_SLOW_PROBE_MAX : CALLS_PER_PROBE_MAX;
+    return Math.max(0, Math.ceil(Math.min(this.#gapCalls, callsMax)) - this.#callsSinceHeld);
+  }
+
   /**
    * A call that started with `inFlight` in flight succeeded. A trial is proven no sooner than a
    * refusal would be known, `refusalMs` after it began.
@@ -138,7 +145,7 @@ export class Level {
       this.#step = Math.max(1, Math.min(this.#step * 2, Math.floor(this.value * STEP_SHARE)));
       return 'grown';
     }
-    if (!this.#mayProbe(nowMs)) return null;
+    if (nowMs < this.probeAtMs || this.probeCallsLeft(nowMs) > 0) return null;
     return this.#raise(nowMs, this.value + 1, last) ? 'probed' : null;
   }
 
@@ -234,13 +241,6 @@ export class Level {
   #widenGap(): void {
     this.#gapMs = Math.min(PROBE_GAP_MS_MAX, this.#gapMs * PROBE_GAP_GROWTH);
     this.#gapCalls = Math.min(CALLS_PER_PROBE_MAX, this.#gapCalls * PROBE_GAP_GROWTH);
-  }
-
-  #mayProbe(nowMs: number): boolean {
-    if (nowMs < this.probeAtMs) return false;
-    const isLongAgo = nowMs >= this.#heldFromMs + SLOW_PROBE_GAP_MS_MAX;
-    const callsMax = isLongAgo ? CALLS_PER_SLOW_PROBE_MAX : CALLS_PER_PROBE_MAX;
-    return this.#callsSinceHeld >= Math.min(this.#gapCalls, callsMax);
   }
 
   #raise(nowMs: number, to: number, last: number): boolean {

@@ -54,7 +54,6 @@ export class PoolGovernor implements Governor {
 
   /** Begins from what an earlier process saved; what that one told last was of it. */
   #seed(nowMs: number, saved: Saved): void {
-    const { concurrency, rate } = this.#settings;
     this.#learning.seed(nowMs, saved);
     this.#refusals.seed(nowMs, saved.refusals ?? []);
     const upToMs = saved.tokens === undefined ? -Infinity : saved.atMs;
@@ -62,13 +61,13 @@ export class PoolGovernor implements Governor {
     const now = this.#inForce(nowMs);
     this.#changes.begin({
       ...now,
-      limit: concurrency.mode === 'fixed' ? now.limit : saved.level,
-      rpm: Math.min(rate.rpm ?? Infinity, toRpm(saved.perSecond) ?? Infinity),
+      limit: this.#settings.concurrency.mode === 'fixed' ? now.limit : saved.level,
+      learnedRpm: toRpm(saved.perSecond) ?? Infinity,
       pausedUntilMs: saved.pausedUntilMs ?? -Infinity,
       // That the headers still shut it is told anew: only `forget` opens it before its time.
       shutUntilMs: -Infinity,
     });
-    this.#changes.because('the server started again');
+    this.#changes.because('the server started again', 'limit', 'learned', 'pause');
     this.#changes.compare(nowMs, now, null);
   }
 
@@ -105,6 +104,7 @@ export class PoolGovernor implements Governor {
   started(nowMs: number, start: Start): void {
     this.#operator.started(nowMs, start.tokens);
     this.#learning.started(nowMs, start, this.limit);
+    if (this.#changes.isDue) this.#compare(nowMs, start);
   }
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
@@ -112,24 +112,31 @@ export class PoolGovernor implements Governor {
     if (outcome.kind === 'unsent') this.#operator.unsent(nowMs, start);
     if (outcome.kind === 'throttled') this.#refusals.note(nowMs);
     this.#learning.ended(nowMs, start, outcome);
-    this.#changes.compare(nowMs, this.#inForce(nowMs), start);
+    this.#compare(nowMs, start);
   }
 
   advance(nowMs: number): void {
     this.#learning.presume(nowMs);
-    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
+    this.#compare(nowMs);
+  }
+
+  #compare(nowMs: number, start: Start | null = null): void {
+    this.#changes.compare(nowMs, this.#inForce(nowMs), start);
   }
 
   configure(nowMs: number, settings: GovernorSettings): void {
+    // What changed before is not the operator's doing.
+    this.#compare(nowMs);
     this.#settings = settings;
     this.#beganAtMs = nowMs;
     this.#learning.configure(settings);
     this.#operator.configure(nowMs, settings.rate);
     this.#changes.because('the operator changed the settings');
-    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
+    this.#compare(nowMs);
   }
 
   forget(nowMs: number): void {
+    this.#compare(nowMs);
     this.#beganAtMs = nowMs;
     this.#learning = new Learning(this.#settings, {
       random: this.#random,
@@ -137,7 +144,7 @@ export class PoolGovernor implements Governor {
       sequence: this.#learning.lastSequence,
     });
     this.#changes.because('the operator had it forget');
-    this.#changes.compare(nowMs, this.#inForce(nowMs), null);
+    this.#compare(nowMs);
   }
 
   restoreStarts(nowMs: number, starts: readonly PastStart[], isComplete: boolean): void {
@@ -167,11 +174,10 @@ export class PoolGovernor implements Governor {
     const { level, learned, headers, pause } = this.#learning;
     const { requests, tokens } = headers;
     const { concurrency, rate } = this.#settings;
-    const headerRpm = requests?.perMinute(nowMs) ?? null;
     return {
       limit: concurrency.limit,
       effectiveLimit: this.limit,
-      rpm: shown(lowest(rate.rpm, toRpm(learned.perSecond), headerRpm)),
+      rpm: shown(lowest(rate.rpm, toRpm(learned.perSecond), requests?.perMinute(nowMs) ?? null)),
       tpm: shown(lowest(rate.tpm, tokens?.perMinute(nowMs) ?? null)),
       rpmRemaining: this.#startsFree(nowMs),
       ceiling: concurrency.mode === 'adaptive' && Number.isFinite(level.ceiling)
@@ -191,25 +197,18 @@ export class PoolGovernor implements Governor {
       nowMs,
       mode,
       max,
-      level: level.value,
-      ceiling: level.ceiling,
-      seededFrom: level.seededFrom,
-      isTrial: level.isTrial,
-      heldFromMs: level.heldFromMs,
-      probeAtMs: level.probeAtMs,
-      isStrained: !gradient.mayGrow,
+      level,
+      probeCallsLeft: level.probeCallsLeft(nowMs),
+      isStrained: gradient.isSlow,
       pause,
       scout: {
         sinceMs: scout.sinceMs,
         atMs: scout.opensAtMs(nowMs),
         isInFlight: scout.isInFlight,
         isQuota: scout.isQuota(nowMs),
+        isAfterPause: scout.isAfterPause,
       },
-      spacing: {
-        cause: spacing.cause,
-        fromMs: spacing.fromMs,
-        atMs: spacing.opensAtMs(nowMs),
-      },
+      spacing: { cause: spacing.cause, fromMs: spacing.fromMs, atMs: spacing.opensAtMs(nowMs) },
       ...this.#rates(nowMs),
       beganAtMs: this.#beganAtMs,
     };
@@ -274,10 +273,12 @@ export class PoolGovernor implements Governor {
     const { rpm, tpm } = this.#settings.rate;
     return {
       limit: this.limit,
-      rpm: Math.min(rpm ?? Infinity, toRpm(learned.perSecond) ?? Infinity),
-      tpm: tpm ?? Infinity,
+      operatorRpm: rpm ?? Infinity,
+      operatorTpm: tpm ?? Infinity,
+      learnedRpm: toRpm(learned.perSecond) ?? Infinity,
       headerRpm: headers.requests?.perMinute(nowMs) ?? Infinity,
       headerTpm: headers.tokens?.perMinute(nowMs) ?? Infinity,
+      areHeadersTrusted: headers.requests?.isTrusted(nowMs) ?? true,
       pausedUntilMs: pause.untilMs,
       shutUntilMs: headers.exhaustedUntilMs(nowMs) ?? -Infinity,
       isOneAtATime: scout.isActive,

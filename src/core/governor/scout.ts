@@ -22,6 +22,8 @@ export class Scout {
   #startedAtMs = 0;
   /** Tries that were refused since scouting began. */
   refusals = 0;
+  /** It began with a pause that the upstream asked for, and no try was refused since. */
+  isAfterPause = false;
   #sequence: number | null = null;
   /** Refusals that no longer count for the wait, once a window's end was tried. */
   #windowTries = 0;
@@ -52,6 +54,7 @@ export class Scout {
     if (this.isActive) return;
     this.sinceMs = nowMs;
     this.refusals = 0;
+    this.isAfterPause = false;
     this.#sequence = null;
     this.nextAtMs = nowMs + Math.ceil(WAIT_FIRST_MS * (1 + JITTER_SHARE * random()));
   }
@@ -61,6 +64,7 @@ export class Scout {
     if (!this.isActive) {
       this.sinceMs = nowMs;
       this.refusals = 0;
+      this.isAfterPause = true;
       this.nextAtMs = untilMs;
     } else if (this.nextAtMs < untilMs) this.nextAtMs = untilMs;
   }
@@ -89,6 +93,7 @@ export class Scout {
   refused(nowMs: number, startedAtMs: number, plan: { random: () => number; windowEndMs: number }) {
     this.#sequence = null;
     this.refusals += 1;
+    this.isAfterPause = false;
     const waitMsMax = this.isQuota(nowMs) ? QUOTA_WAIT_MS_MAX : WAIT_MS_MAX;
     const elapsedMs = nowMs - this.sinceMs;
     const isPastWindow = startedAtMs >= plan.windowEndMs && this.#windowTries === 0;

@@ -36,6 +36,20 @@ describe('one call at a time', () => {
   });
 });
 
+describe('after a pause that came with no refusal', () => {
+  test.each([9000, 290_000])('of %d ms, nothing is told to be refused', (retryAfterMs) => {
+    const driver = new Driver({ concurrency: FIXED });
+    driver.end(driver.start(), { ...OK, status: 202, retryAfterMs });
+    driver.nowMs = driver.opensAtMs();
+    const after = 'after the pause: one call at a time';
+    expect(statusOf(driver).reason).toBe(`${after}, the next call is the try`);
+    const start = driver.start();
+    expect(statusOf(driver).reason).toBe(`${after}, a try is in flight`);
+    driver.end(start, THROTTLED);
+    expect(statusOf(driver).reason).toMatch(/^(refused: one call at a time|quota used up)/);
+  });
+});
+
 describe('of several gates', () => {
   const usedUp: Outcome['reading'] = { limit: 100, remaining: 0, resetMs: 600_000 };
 

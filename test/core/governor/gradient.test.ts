@@ -28,7 +28,7 @@ describe('Gradient', () => {
     expect(strains).toEqual([]);
     expect(gradient.mayGrow).toBe(true);
     gradient.grew();
-    expect(gradient.mayGrow).toBe(false);
+    expect([gradient.mayGrow, gradient.isSlow]).toEqual([false, false]);
   });
 
   test('without proxied calls it holds nothing', () => {
@@ -54,6 +54,11 @@ describe('Gradient', () => {
     expect(strains.at(-1)?.kind).toBe('ownSlowness');
     expect(level).toBe(20);
     expect(gradient.mayGrow).toBe(true);
+  });
+
+  test('answers that take no whole ms are all the same', () => {
+    const { level, strains } = feed(new Gradient(), () => 0, { level: 20, windows: 5 });
+    expect([level, strains]).toEqual([20, []]);
   });
 
   test('one very slow answer is clipped', () => {

@@ -148,9 +148,12 @@ describe('status', () => {
     driver.end(starts[4]!, THROTTLED);
     const status = driver.governor.status(driver.nowMs);
     expect(status).toMatchObject({ source: 'learned', since: driver.nowMs, refusedLastHour: 1 });
-    expect(status.reason).toMatch(/refused at 5, next trial in \d+ s at the earliest$/);
+    expect(status.reason).toMatch(
+      /refused at 5, next trial in \d+ s at the earliest, once 15 more/,
+    );
     expect(status.nextChangeAt).toBeGreaterThan(driver.nowMs);
     const due = driver.governor.status(status.nextChangeAt ?? 0);
-    expect(due.reason).toMatch(/refused at 5, to be tried again once callers want more$/);
+    expect(due.reason).toMatch(/refused at 5, next trial once 15 more calls succeed$/);
+    expect(due.nextChangeAt).toBeNull();
   });
 });

@@ -90,6 +90,7 @@ describe('a governor under any traffic', () => {
             const about = gate.reason === 'paused' ? 'pause' : 'rate';
             expect(governor.status(nowMs)).toMatchObject({ about, nextChangeAt: gate.atMs });
           }
+          expect(governor.status(nowMs).nextChangeAt ?? Infinity).toBeGreaterThan(nowMs);
           for (const value of Object.values(governor.status(nowMs))) {
             if (typeof value === 'number') expect(Number.isFinite(value)).toBe(true);
           }
