@@ -17,16 +17,14 @@ export type Admission =
   | Refusal;
 
 /** Why no slot was given. `pool_gone`: the pool was deleted. `timed_out`: the budget ended. */
-export type Refusal =
-  | {
-    readonly kind: 'refused';
-    readonly reason: RefusalReason;
-    readonly retryAfterMs: number;
-    readonly gauge: Gauge;
-  }
-  | { readonly kind: 'too_wide'; readonly slotsMax: number; readonly gauge: Gauge }
-  | { readonly kind: 'timed_out'; readonly gauge: Gauge }
-  | { readonly kind: 'pool_gone'; readonly gauge: Gauge };
+export type Cause =
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly retryAfterMs: number }
+  | { readonly kind: 'too_wide'; readonly slotsMax: number }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'pool_gone' };
+
+/** With the pool as it is once that is decided. */
+export type Refusal = Cause & { readonly gauge: Gauge };
 
 export type Decision =
   | { readonly kind: 'grant' }

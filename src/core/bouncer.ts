@@ -91,7 +91,7 @@ export class Bouncer {
     const pool = this.#pools.get(name);
     if (pool === undefined) return;
     for (const waiter of pool.queue) {
-      this.#moves.settle(pool, waiter, { kind: 'pool_gone', gauge: pool.gauge(nowMs) });
+      this.#moves.refuse(nowMs, pool, { waiter, cause: { kind: 'pool_gone' } });
     }
     for (const lease of [...pool.leases.values()]) this.#moves.end(pool, lease);
     this.#moves.due.remove(pool);
