@@ -176,16 +176,17 @@ export class LockDoor {
     const { shiftMs } = this.#server.scheduler.clock;
     const body = JSON.stringify({
       slotId: lease.slotId,
-      leaseDeadline: Math.min(lease.grantedAtMs + lease.termMs, lease.requestDeadlineMs) + shiftMs,
+      leaseDeadline: lease.dueAtMs + shiftMs,
       requestDeadline: lease.requestDeadlineMs + shiftMs,
       termMs: lease.termMs,
       renewIntervalMs: renewIntervalMsOf(lease, settings.lease),
       fence: lease.fence,
     });
     let headers = JSON_HEADERS + poolLines(gauge, { attempt: lease.attempt, queuedMs });
-    // Here `termMs` alone would tell a holder too much.
-    const lifeMs = lease.requestDeadlineMs - lease.grantedAtMs;
-    if (lifeMs < lease.termMs) headers += `x-nthpool-lease-ms: ${lifeMs}\r\n`;
+    // From a deadline that is not a term after the grant nobody can tell when that was.
+    if (lease.dueAtMs - lease.grantedAtMs !== lease.termMs) {
+      headers += `x-nthpool-lease-ms: ${lease.requestDeadlineMs - lease.grantedAtMs}\r\n`;
+    }
     return jsonAnswer(body, headers);
   }
 }

@@ -1,6 +1,7 @@
 /** What the answer to an acquire tells of its lease, where it is no longer as it was asked for. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, type Caller, Door, fixed, soon } from './door.ts';
+import { T0 } from '../support/pools.ts';
+import { type Answer, type Caller, Door, fixed, pass, soon } from './door.ts';
 
 const AGAIN = { headers: { 'idempotency-key': 'r' } };
 
@@ -33,5 +34,25 @@ describe('the interval', () => {
     expect(told(await caller.acquire(undefined, AGAIN))).toEqual([3000, 2950]);
     await change({ renewIntervalMs: 1 });
     expect(told(await caller.acquire(undefined, AGAIN))).toEqual([3000, 1]);
+  });
+});
+
+describe('the deadline', () => {
+  it('that a repeat tells is that of the lease as it is now', async () => {
+    const deadline = ({ json, headers }: Answer) => {
+      const lifeMs = headers.get('x-nthpool-lease-ms');
+      return [Number(json['leaseDeadline']) - T0, lifeMs];
+    };
+    const first = await caller.acquire(undefined, AGAIN);
+    expect(deadline(first)).toEqual([30_000, null]);
+    await pass(door, 10_000);
+    expect(deadline(await caller.acquire(undefined, AGAIN))).toEqual([30_000, null]);
+    await caller.renew(String(first.json['slotId']));
+    await pass(door, 25_000);
+    expect(deadline(await caller.acquire(undefined, AGAIN))).toEqual([40_000, '60000']);
+    await caller.renew(String(first.json['slotId']));
+    const last = await caller.acquire(undefined, AGAIN);
+    expect(deadline(last)).toEqual([60_000, '60000']);
+    expect(last.json['slotId']).toBe(first.json['slotId']);
   });
 });
