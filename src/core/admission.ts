@@ -62,10 +62,10 @@ export function decide(pool: Pool, ask: Ask, options: { nowMs: number; waitMs: n
     }
   } else if (ahead === 0 && pool.fits(ask.slots)) return GRANT;
   if (waitMs === 0) {
-    return { kind: 'refuse', reason: 'full', retryAfterMs: pool.pace.waitMs(ahead) };
+    return { kind: 'refuse', reason: 'full', retryAfterMs: pool.freeInMs(ahead) };
   }
   if (ahead >= pool.settings.queue.maxDepth) {
-    return { kind: 'refuse', reason: 'queue_full', retryAfterMs: pool.pace.waitMs(ahead) };
+    return { kind: 'refuse', reason: 'queue_full', retryAfterMs: pool.freeInMs(ahead) };
   }
   return WAIT;
 }

@@ -116,7 +116,7 @@ export class Bouncer {
       }
       case 'wait':
         if (this.#moves.waiting >= CEILINGS.waiters) {
-          const retryAfterMs = pool.pace.waitMs(pool.queue.length);
+          const retryAfterMs = pool.freeInMs(pool.queue.length);
           return { kind: 'refused', reason: 'queue_full', retryAfterMs, gauge: pool.gauge(nowMs) };
         }
         return { kind: 'queued', waiter: this.#moves.join(nowMs, pool, { ask, waitMs }) };

@@ -135,7 +135,7 @@ export class Moves {
 
   endAndAdmit(nowMs: number, pool: Pool, end: { lease: Lease; outcome: Outcome }): void {
     this.end(pool, end.lease);
-    pool.pace.note(nowMs);
+    pool.pace.note(nowMs - end.lease.grantedAtMs);
     const before = openingAtMs(pool, nowMs);
     pool.governor.ended(nowMs, end.lease.start, end.outcome);
     if (openingAtMs(pool, nowMs) > before) this.refuseHopeless(pool, nowMs);

@@ -101,6 +101,11 @@ export class Pool {
     return { kind: 'shut', reason: 'paused', atMs: pausedUntilMs, isFirm: true };
   }
 
+  /** The retry hint for a caller that finds no slot free, with `ahead` others before it. */
+  freeInMs(ahead: number): number {
+    return this.pace.waitMs(ahead, this.#leases.size);
+  }
+
   /** The retry hint for a gate that opens at `atMs`: whole ms, at least 1. */
   retryAfterMs(atMs: number, nowMs: number): number {
     return atMs === Infinity ? RETRY_MS_UNKNOWN : Math.max(1, Math.ceil(atMs - nowMs));
