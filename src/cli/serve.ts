@@ -39,6 +39,7 @@ import { dropPermissions } from './permissions.ts';
 import type { FilePool } from './pool_file.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from './pool_file.ts';
 import { addSettings, serveSettings } from './settings.ts';
+import { stop, stopSignal } from './stopping.ts';
 import { keepTolerances, restoreTolerances } from './tolerances.ts';
 
 export const serveCommand: Command = {
@@ -153,7 +154,7 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   for (const [pool, each] of poolOrigins) print(`the pool "${pool}" listens on ${each}`);
   await first?.(origin);
   await stopped;
-  await stop(settings, { server, housekeeping, listeners });
+  await stop({ server, housekeeping, listeners, drainMs: settings.drainMs });
 }
 
 /** What the HTTP side stands on. */
@@ -202,58 +203,6 @@ async function assemble(
   };
 }
 
-/** Of the drain time, what is kept for the last writes. */
-const WRITES_MS_MAX = 500;
-/** What ends sooner is not worth a line. */
-const TOLD_AFTER_MS = 100;
-
-/** Refuses who waits, lets what is under way end, and makes all durable within the drain time. */
-async function stop(
-  settings: ServeSettings,
-  parts: { server: Server; housekeeping: Housekeeping; listeners: readonly Listener[] },
-): Promise<void> {
-  const { scheduler, store, deadlines, directory, governors } = parts.server;
-  const { drainMs } = settings;
-  const waitMs = drainMs - Math.min(WRITES_MS_MAX, drainMs / 4);
-  const isLate = delay(waitMs);
-  scheduler.drain();
-  parts.housekeeping.stop();
-  await parts.server.desk.stop();
-  const finished = Promise.all(parts.listeners.map((listener) => listener.finish()));
-  const telling = setTimeout(() => tellOfWait(parts.listeners, waitMs), TOLD_AFTER_MS);
-  await Promise.race([finished, isLate, stopSignal()]);
-  clearTimeout(telling);
-  for (const listener of parts.listeners) listener.close();
-  deadlines.close();
-  await directory.saveUses().catch(() => {});
-  await governors.save().catch(() => {});
-  scheduler.log.summarise();
-  await scheduler.journal.settled();
-  scheduler.close();
-  await store.close().catch((error) =>
-    log.error('closing: {reason}', { reason: messageOf(error) })
-  );
-  Deno.exit(EXIT.ok);
-}
-
-/** So that nobody takes a stop that waits for one that hangs. */
-function tellOfWait(listeners: readonly Listener[], waitMs: number): void {
-  const count = listeners.reduce((sum, { underWay }) => sum + underWay, 0);
-  if (count === 0) return;
-  const what = count === 1 ? '1 request' : `${count} requests`;
-  log.info(`stopping: ${what} under way may take {ms} ms at most; a second signal ends the wait`, {
-    ms: waitMs,
-  });
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((stopped) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      Deno.addSignalListener(signal, () => stopped());
-    }
-  });
-}
-
 function onReload(
   settings: ServeSettings,
   parts: { directory: Directory; listeners: readonly Listener[]; scheduler: Scheduler },
@@ -287,8 +236,4 @@ function usageOf(error: unknown): unknown {
   return error instanceof PoolFileError
     ? new Stop(EXIT.usage, `--config: ${error.message}`)
     : error;
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((done) => setTimeout(done, ms));
 }

@@ -17,16 +17,14 @@ export type Admission =
   | Refusal;
 
 /** Why no slot was given. `pool_gone`: the pool was deleted. `timed_out`: the budget ended. */
-export type Refusal =
-  | {
-    readonly kind: 'refused';
-    readonly reason: RefusalReason;
-    readonly retryAfterMs: number;
-    readonly gauge: Gauge;
-  }
-  | { readonly kind: 'too_wide'; readonly slotsMax: number; readonly gauge: Gauge }
-  | { readonly kind: 'timed_out'; readonly gauge: Gauge }
-  | { readonly kind: 'pool_gone'; readonly gauge: Gauge };
+export type Cause =
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly retryAfterMs: number }
+  | { readonly kind: 'too_wide'; readonly slotsMax: number }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'pool_gone' };
+
+/** With the pool as it is once that is decided. */
+export type Refusal = Cause & { readonly gauge: Gauge };
 
 export type Decision =
   | { readonly kind: 'grant' }
@@ -64,10 +62,10 @@ export function decide(pool: Pool, ask: Ask, options: { nowMs: number; waitMs: n
     }
   } else if (ahead === 0 && pool.fits(ask.slots)) return GRANT;
   if (waitMs === 0) {
-    return { kind: 'refuse', reason: 'full', retryAfterMs: pool.pace.waitMs(ahead) };
+    return { kind: 'refuse', reason: 'full', retryAfterMs: pool.freeInMs(ahead) };
   }
   if (ahead >= pool.settings.queue.maxDepth) {
-    return { kind: 'refuse', reason: 'queue_full', retryAfterMs: pool.pace.waitMs(ahead) };
+    return { kind: 'refuse', reason: 'queue_full', retryAfterMs: pool.freeInMs(ahead) };
   }
   return WAIT;
 }

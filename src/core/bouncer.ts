@@ -91,7 +91,7 @@ export class Bouncer {
     const pool = this.#pools.get(name);
     if (pool === undefined) return;
     for (const waiter of pool.queue) {
-      this.#moves.settle(pool, waiter, { kind: 'pool_gone', gauge: pool.gauge(nowMs) });
+      this.#moves.refuse(nowMs, pool, { waiter, cause: { kind: 'pool_gone' } });
     }
     for (const lease of [...pool.leases.values()]) this.#moves.end(pool, lease);
     this.#moves.due.remove(pool);
@@ -116,7 +116,7 @@ export class Bouncer {
       }
       case 'wait':
         if (this.#moves.waiting >= CEILINGS.waiters) {
-          const retryAfterMs = pool.pace.waitMs(pool.queue.length);
+          const retryAfterMs = pool.freeInMs(pool.queue.length);
           return { kind: 'refused', reason: 'queue_full', retryAfterMs, gauge: pool.gauge(nowMs) };
         }
         return { kind: 'queued', waiter: this.#moves.join(nowMs, pool, { ask, waitMs }) };

@@ -4,6 +4,7 @@
  * renewals and whether it is live change, so what is stored of it at the grant stays true.
  */
 import type { Start } from './governor/governor.ts';
+import type { LeaseSettings } from './settings.ts';
 
 export interface Lease {
   readonly kind: 'lease';
@@ -47,4 +48,12 @@ export function isHeld(lease: Lease, nowMs: number): boolean {
 export function renewedDeadlineMs(lease: Lease, nowMs: number): number {
   const extended = Math.min(nowMs + lease.termMs, lease.requestDeadlineMs);
   return Math.max(extended, lease.dueAtMs);
+}
+
+/**
+ * How often its holder is to renew, whole ms from 1 to less than its term. The pool's interval goes
+ * with the pool's term: of a lease that was granted under another term it is the same part.
+ */
+export function renewIntervalMsOf({ termMs }: Lease, pool: LeaseSettings): number {
+  return Math.max(1, Math.floor(pool.renewIntervalMs * termMs / pool.termMs));
 }

@@ -3,7 +3,7 @@
  * step and tells the host: grant, join, leave, end, and the admit loop that follows every change.
  * The bouncer decides which move an event means.
  */
-import type { Refusal } from './admission.ts';
+import type { Cause, Refusal } from './admission.ts';
 import type { Ask, Gauge } from './ask.ts';
 import { isHopeless } from './admission.ts';
 import { assert } from './assert.ts';
@@ -115,15 +115,15 @@ export class Moves {
     this.due.remove(waiter);
   }
 
-  settle(pool: Pool, waiter: Waiter, settlement: Settlement): void {
+  /** Refuses a waiter, and tells of the queue without it. */
+  refuse(nowMs: number, pool: Pool, { waiter, cause }: { waiter: Waiter; cause: Cause }): void {
     this.leave(pool, waiter);
-    this.#options.effects.settled(waiter, settlement);
+    this.#options.effects.settled(waiter, { ...cause, gauge: pool.gauge(nowMs) });
   }
 
   /** The end of a waiter's budget. */
   timeOut(nowMs: number, pool: Pool, waiter: Waiter): void {
-    this.leave(pool, waiter);
-    this.#options.effects.settled(waiter, { kind: 'timed_out', gauge: pool.gauge(nowMs) });
+    this.refuse(nowMs, pool, { waiter, cause: { kind: 'timed_out' } });
     this.admit(pool, nowMs);
   }
 
@@ -135,7 +135,7 @@ export class Moves {
 
   endAndAdmit(nowMs: number, pool: Pool, end: { lease: Lease; outcome: Outcome }): void {
     this.end(pool, end.lease);
-    pool.pace.note(nowMs);
+    pool.pace.note(nowMs - end.lease.grantedAtMs);
     const before = openingAtMs(pool, nowMs);
     pool.governor.ended(nowMs, end.lease.start, end.outcome);
     if (openingAtMs(pool, nowMs) > before) this.refuseHopeless(pool, nowMs);
@@ -173,7 +173,7 @@ export class Moves {
     const widest = slotsMax(pool.settings.concurrency);
     for (const waiter of pool.queue) {
       if (waiter.ask.slots <= widest) continue;
-      this.settle(pool, waiter, { kind: 'too_wide', slotsMax: widest, gauge: pool.gauge(nowMs) });
+      this.refuse(nowMs, pool, { waiter, cause: { kind: 'too_wide', slotsMax: widest } });
     }
   }
 
@@ -186,12 +186,9 @@ export class Moves {
         ahead++;
         continue;
       }
-      this.settle(pool, waiter, {
-        kind: 'refused',
-        reason: opening.reason,
-        retryAfterMs: pool.retryAfterMs(opening.atMs, nowMs),
-        gauge: pool.gauge(nowMs),
-      });
+      const retryAfterMs = pool.retryAfterMs(opening.atMs, nowMs);
+      const cause = { kind: 'refused', reason: opening.reason, retryAfterMs } as const;
+      this.refuse(nowMs, pool, { waiter, cause });
     }
   }
 }

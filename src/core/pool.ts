@@ -58,6 +58,11 @@ export class Pool {
     this.governor.tell({ atMs: nowMs, what: 'pause', from, to, why, evidence: '' });
   }
 
+  /** By an operator; one that is over is none. */
+  isPaused(nowMs: number): boolean {
+    return this.pause !== null && this.pause.untilMs > nowMs;
+  }
+
   /** Slots in use: one for each live lease, and the rest of those that hold several. */
   get inUse(): number {
     let sum = this.#leases.size;
@@ -95,10 +100,15 @@ export class Pool {
   /** Whether pause and rates let a start through that has `ahead` others before it, or when. */
   opening(nowMs: number, tokens: number, ahead: number): Opening {
     const opening = this.governor.opening(nowMs, tokens, ahead);
-    const pausedUntilMs = this.pause?.untilMs ?? -Infinity;
-    if (pausedUntilMs <= nowMs) return opening;
-    if (opening.kind === 'shut' && opening.atMs > pausedUntilMs) return opening;
-    return { kind: 'shut', reason: 'paused', atMs: pausedUntilMs, isFirm: true };
+    if (this.pause === null || !this.isPaused(nowMs)) return opening;
+    const { untilMs } = this.pause;
+    if (opening.kind === 'shut' && opening.atMs > untilMs) return opening;
+    return { kind: 'shut', reason: 'paused', atMs: untilMs, isFirm: true };
+  }
+
+  /** The retry hint for a caller that finds no slot free, with `ahead` others before it. */
+  freeInMs(ahead: number): number {
+    return this.pace.waitMs(ahead, this.#leases.size);
   }
 
   /** The retry hint for a gate that opens at `atMs`: whole ms, at least 1. */

@@ -4,10 +4,11 @@
  * differ. An unknown pool is answered just as a wrong key is.
  */
 import { CEILINGS } from '../ceilings.ts';
+import { renewIntervalMsOf } from '../core/lease.ts';
+import type { Pool } from '../core/pool.ts';
 import type { ErrorCode } from '../errors.ts';
 import { type Answer, headerText } from '../http1/answer.ts';
 import type { Incoming } from '../http1/incoming.ts';
-import type { Entry } from '../scheduler/directory.ts';
 import { isRepeatKey, Repeats } from '../scheduler/repeats.ts';
 import type { Granted } from '../scheduler/verdict.ts';
 import { AcquireBody, complaintOf, POOL_NAME, ReleaseBody } from '../wire.ts';
@@ -108,7 +109,7 @@ export class LockDoor {
     } as const;
     const verdict = await this.#repeats.acquire(caller.entry.pool, wanted, repeatKey);
     if (verdict.kind === 'refused') return refusalAnswer(verdict);
-    return this.#grantAnswer(verdict, caller.entry);
+    return this.#grantAnswer(verdict, caller.entry.pool);
   }
 
   #renew(call: Call, slotId: string): Answer | Promise<Answer> {
@@ -171,20 +172,21 @@ export class LockDoor {
     return faultAnswer(code, { ...parts, lines: poolLines(gauge, { attempt, queuedMs: 0 }) });
   }
 
-  #grantAnswer({ lease, gauge, queuedMs }: Granted, { spec }: Entry): Answer {
+  #grantAnswer({ lease, gauge, queuedMs }: Granted, { settings }: Pool): Answer {
     const { shiftMs } = this.#server.scheduler.clock;
     const body = JSON.stringify({
       slotId: lease.slotId,
-      leaseDeadline: Math.min(lease.grantedAtMs + lease.termMs, lease.requestDeadlineMs) + shiftMs,
+      leaseDeadline: lease.dueAtMs + shiftMs,
       requestDeadline: lease.requestDeadlineMs + shiftMs,
       termMs: lease.termMs,
-      renewIntervalMs: spec.lease.renewIntervalMs,
+      renewIntervalMs: renewIntervalMsOf(lease, settings.lease),
       fence: lease.fence,
     });
     let headers = JSON_HEADERS + poolLines(gauge, { attempt: lease.attempt, queuedMs });
-    // Here `termMs` alone would tell a holder too much.
-    const lifeMs = lease.requestDeadlineMs - lease.grantedAtMs;
-    if (lifeMs < lease.termMs) headers += `x-nthpool-lease-ms: ${lifeMs}\r\n`;
+    // From a deadline that is not a term after the grant nobody can tell when that was.
+    if (lease.dueAtMs - lease.grantedAtMs !== lease.termMs) {
+      headers += `x-nthpool-lease-ms: ${lease.requestDeadlineMs - lease.grantedAtMs}\r\n`;
+    }
     return jsonAnswer(body, headers);
   }
 }

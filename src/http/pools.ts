@@ -125,7 +125,7 @@ async function drainPool(context: Context, server: Server): Promise<Response> {
     await directory.setPause(entry, { untilMs: Infinity, reason: 'draining' });
     return entry.pool;
   });
-  await scheduler.whenEmpty(pool, context.req.raw.signal);
+  await scheduler.whenDrained(pool, context.req.raw.signal);
   return context.json({ drained: pool.leases.size === 0 });
 }
 

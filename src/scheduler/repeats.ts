@@ -110,7 +110,7 @@ export class Repeats {
         attempt: ask.attempt,
         code: 'too_many_requests',
         reason: 'full',
-        retryAfterMs: pool.pace.waitMs(place - 1),
+        retryAfterMs: pool.freeInMs(place - 1),
         gauge: pool.gauge(nowMs),
         queuedMs: nowMs - joinedAtMs,
         place,

@@ -17,7 +17,7 @@ import type { LeaseRow, Store } from '../store/store.ts';
 import { AccessLog } from './access_log.ts';
 import { Alarm } from './alarm.ts';
 import type { Clock } from './clock.ts';
-import { Empties } from './empties.ts';
+import { Drains } from './drains.ts';
 import { Journal } from './journal.ts';
 import { restored } from './rows.ts';
 import { slotIds } from './slot_id.ts';
@@ -58,7 +58,7 @@ export class Scheduler {
   readonly #attempts: Sequence;
   readonly #events: SchedulerEvents;
   readonly #waiters = new Waiters();
-  readonly #empties = new Empties();
+  readonly #drains = new Drains();
   readonly #teller: Teller;
   readonly #alarm: Alarm;
   #isDraining = false;
@@ -146,7 +146,9 @@ export class Scheduler {
     try {
       const nowMs = this.clock.nowMs();
       this.#bouncer.advance(nowMs);
-      return step(nowMs, this.#bouncer);
+      const done = step(nowMs, this.#bouncer);
+      this.#drains.look(nowMs);
+      return done;
     } catch (error) {
       this.#events.broken(error);
       throw error;
@@ -168,7 +170,7 @@ export class Scheduler {
     this.#isDraining = true;
     this.#bouncer.freeze(DOORS);
     this.dismiss('shutting_down', () => true);
-    this.#empties.close();
+    this.#drains.close();
   }
 
   /** Refuses with `code` all who wait and meet the condition. */
@@ -180,9 +182,9 @@ export class Scheduler {
     }
   }
 
-  /** Resolves when the pool holds no lease, nobody asks any more, or the server drains. */
-  whenEmpty(pool: Pool, signal: AbortSignal): Promise<void> {
-    return this.#empties.wait(pool, signal);
+  /** Resolves when the pool is empty or paused no more, nobody asks, or the server drains. */
+  whenDrained(pool: Pool, signal: AbortSignal): Promise<void> {
+    return this.#drains.wait(this.clock.nowMs(), pool, signal);
   }
 
   /** Ends all timers. The journal must be settled before. */
@@ -256,7 +258,6 @@ export class Scheduler {
 
   #changed(lease: Lease): void {
     if (lease.door === 'lock') this.journal.changed(lease);
-    if (!lease.isLive) this.#empties.look(this.pools.get(lease.pool));
   }
 
   #failing(untold: readonly Lease[], error: unknown): void {

@@ -7,6 +7,7 @@ import { epochMsOf, pause } from './clock.ts';
 import type { Lease } from '../core/lease.ts';
 import { isHeld } from '../core/lease.ts';
 import type { Pool } from '../core/pool.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { AccessLog } from './access_log.ts';
 import type { Clock } from './clock.ts';
 import type { Journal } from './journal.ts';
@@ -50,16 +51,20 @@ export class Teller {
    * it: nothing takes one back for its caller's sake once this has resolved.
    */
   async grant(attempt: Attempt, grant: Grant): Promise<Verdict> {
-    const { lease, gauge, queuedMs } = grant;
+    const { lease, queuedMs } = grant;
     const granted: Verdict = { kind: 'granted', ...grant };
     if (lease.door === 'proxy') return granted;
-    const pool = this.#pools.get(lease.pool);
+    const pool = this.#pools.get(lease.pool) as Pool;
     const at = lease.grantedAtMs + this.#clock.shiftMs;
     const row = entryOf(granted, attempt, { pool: lease.pool, at });
     this.#log.write(row);
-    const refused = { kind: 'refused', attempt: lease.attempt, gauge, queuedMs } as const;
+    // A refusal tells of the pool without the grant, which has been given back by then.
+    const refused = (code: ErrorCode): Refused => {
+      const gauge = pool.gauge(this.#clock.nowMs());
+      return { kind: 'refused', attempt: lease.attempt, code, gauge, queuedMs };
+    };
     if (!await this.#journal.covers(lease)) {
-      return this.refuse(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
+      return this.refuse(lease.pool, attempt, refused('storage_unavailable'));
     }
     const { presence } = attempt;
     // A hang-up at the moment at which a wait ends is noticed only a little later.
@@ -75,7 +80,7 @@ export class Teller {
     const code = !hasPool ? 'unauthorized' : isGone ? 'queue_timeout' : 'storage_unavailable';
     // Its row says that it was granted, as it was, and there is one an attempt: this only counts.
     this.#log.tally.note({ ...row, outcome: isGone ? 'client_gone' : code });
-    return { ...refused, code };
+    return refused(code);
   }
 
   refuse(pool: string, attempt: Attempt, refused: Refused): Refused {

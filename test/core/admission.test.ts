@@ -28,13 +28,20 @@ describe('acquire, fail-fast', () => {
     expect(bench.fate(wide)).toBeNull();
   });
 
-  it('estimates its retry hint from the pace of releases', () => {
-    const bench = new Bench(settings({ limit: 1 }));
-    bench.release(bench.hold());
-    bench.pass(40);
-    bench.release(bench.hold());
-    bench.hold();
+  it('estimates its retry hint from how long slots are held, and not from idle time', () => {
+    const bench = new Bench(settings({ termMs: 5000, requestTimeoutMs: 9000 }));
+    for (let round = 0; round < 3; round++) {
+      const held = bench.hold();
+      bench.pass(40);
+      bench.release(held);
+      bench.pass(20_000);
+    }
+    bench.hold(2);
     expect(bench.acquire()).toMatchObject({ reason: 'full', retryAfterMs: 40 });
+    bench.pass(5000);
+    bench.hold();
+    bench.hold();
+    expect(bench.acquire()).toMatchObject({ reason: 'full', retryAfterMs: 516 });
   });
 });
 

@@ -42,6 +42,14 @@ describe('a changed limit', () => {
     bench.configure(settings({ limit: 3 }));
     expect(bench.fate(small)).toBe('granted');
   });
+
+  it('that is lowered tells whom it refuses how many are left in the line', () => {
+    const bench = new Bench(settings({ limit: 3 }));
+    bench.hold();
+    const wide = [bench.wait(1000, { slots: 3 }), bench.wait(1000, { slots: 3 })];
+    bench.configure(settings({ limit: 2 }));
+    expect(wide.map((waiter) => bench.settled.get(waiter)?.gauge.queued)).toEqual([1, 0]);
+  });
 });
 
 describe('setPause', () => {
@@ -50,7 +58,11 @@ describe('setPause', () => {
     const held = bench.hold();
     const [short, long] = [bench.wait(50), bench.wait(500)];
     bench.bouncer.setPause(bench.nowMs, bench.pool, { untilMs: T0 + 80, reason: 'backup' });
-    expect(bench.settled.get(short)).toMatchObject({ reason: 'paused', retryAfterMs: 80 });
+    expect(bench.settled.get(short)).toMatchObject({
+      reason: 'paused',
+      retryAfterMs: 80,
+      gauge: { queued: 1 },
+    });
     bench.release(held);
     expect(bench.fate(long)).toBeNull();
     bench.pass(80);

@@ -105,6 +105,19 @@ describe('the console', () => {
     expect(await paused()).toBe(true);
   });
 
+  it('drains no more, and says so, once the pool is resumed', async () => {
+    const { key } = await server.pool('resumed');
+    const slot = await connect({ url: server.origin, pool: 'resumed', key }).acquire();
+    const drain = start(['pool', 'drain', 'resumed'], server.env);
+    const status = async () => (await server.admin('GET', '/pools/resumed/status')).json;
+    while (!(await status()).paused) await sleep(50);
+    await server.admin('POST', '/pools/resumed/resume');
+    const { code, output } = await drain.finished;
+    const said = expect.stringContaining('the pool resumed was resumed before it was empty');
+    expect({ code, output }).toEqual({ code: 1, output: said });
+    await slot.release();
+  });
+
   it('says that the log is empty, and which outcomes there are', async () => {
     await json('pool', 'create', 'quiet');
     const nobody = 'No attempt is in the log.\n';

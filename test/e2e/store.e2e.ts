@@ -112,6 +112,38 @@ describe('a write lock held from outside', () => {
   });
 });
 
+describe('a stop while a write lock is held from outside', () => {
+  /** A server that was told to stop while its store failed, and a release was answered. */
+  async function stopping(drainMs: number, during: () => Promise<unknown>) {
+    const server = await startServer({ flags: ['--drain-ms', String(drainMs)] });
+    const pool = await server.pool('stop', limited(2));
+    const { slotId } = await pool.hold();
+    await withWriteLock(server.database, async () => {
+      await until('the store is known to fail', async () => (await pool.acquire()).status === 503);
+      expect((await pool.release(slotId)).text).toBe('{"released":true}');
+      server.signal('SIGTERM');
+      await Promise.race([during(), server.exited]);
+    });
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    const { output } = server;
+    await server.start();
+    return { output, inUse: (await pool.status()).inUse };
+  }
+
+  it('goes on trying: what was answered is written once the lock is gone', async () => {
+    const { output, inUse } = await stopping(20_000, () => sleep(1000));
+    expect(inUse).toBe(0);
+    expect(output).not.toContain('stopped');
+  });
+
+  it('that outlasts the drain time says so in one line, and the slot lapses', async () => {
+    const { output, inUse } = await stopping(600, () => new Promise(() => {}));
+    expect(inUse).toBe(1);
+    const after = output.split('\n').filter((line) => /stop|clos/.test(line));
+    expect(after).toEqual([expect.stringContaining('did not take the last writes')]);
+  });
+});
+
 /** What is left for some grants, before there is room for none. */
 const ROOM_BYTES = 128 * 1024;
 

@@ -5,6 +5,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { CEILINGS } from '../../src/ceilings.ts';
 import { DirectoryFullError } from '../../src/scheduler/directory.ts';
+import { AS_ADMIN } from '../support/server.ts';
 import { TestStore } from '../support/test_store.ts';
 import { PoolSpec } from '../../src/wire.ts';
 import { type Answer, type Caller, Door, fixed, pass, soon } from './door.ts';
@@ -259,12 +260,12 @@ describe('pause, resume and drain', () => {
     expect([...store.pools.keys()]).toEqual(['a']);
   });
 
+  const drain = () => door.send('POST', '/admin/api/pools/a/drain', { headers: AS_ADMIN });
+
   it('drain answers once nothing is in use, and grants nothing meanwhile', async () => {
     const slotId = await caller.hold();
     let drained: Answer | null = null;
-    void door.send('POST', '/admin/api/pools/a/drain', {
-      headers: { authorization: 'Bearer admin-token-of-the-tests-0123456789' },
-    }).then((answer) => drained = answer);
+    void drain().then((answer) => drained = answer);
     await pass(door, 1000);
     expect(drained).toBe(null);
     expect((await caller.acquire()).json['reason']).toBe('paused');
@@ -276,12 +277,19 @@ describe('pause, resume and drain', () => {
     expect((await caller.acquire()).status).toBe(200);
   });
 
+  it('drain says so where the pool is resumed before it is empty', async () => {
+    await caller.hold();
+    const drained = drain();
+    await pass(door, 100);
+    await door.admin('POST', '/pools/a/resume');
+    expect((await door.settled(drained)).json).toEqual({ drained: false });
+    expect(caller.inUse).toBe(1);
+  });
+
   it('drain of a pool that is deleted meanwhile ends', async () => {
     await caller.hold();
     let status = 0;
-    void door.send('POST', '/admin/api/pools/a/drain', {
-      headers: { authorization: 'Bearer admin-token-of-the-tests-0123456789' },
-    }).then((answer) => status = answer.status);
+    void drain().then((answer) => status = answer.status);
     await pass(door, 100);
     await door.admin('DELETE', '/pools/a');
     await soon(door);

@@ -83,6 +83,7 @@ describe('a lease that ends while it is written down', () => {
     end(rig);
     rig.store.letGo();
     await rig.clock.settle();
+    expect(told.verdict).toMatchObject({ gauge: { remaining: 1, limit: 1 } });
     const next = rig.acquire();
     await rig.clock.settle();
     expect([told, next].map(answer)).toEqual(['storage_unavailable', 'granted']);
@@ -113,6 +114,7 @@ describe('a flush that fails', () => {
     await rig.clock.settle();
     expect(answer(told)).toBe('storage_unavailable');
     expect(rig.pool.inUse).toBe(0);
+    expect(told.verdict).toMatchObject({ gauge: { remaining: 2, limit: 2 } });
     expect(rig.heard).toEqual(['failing']);
     rig.store.trouble = null;
     await rig.clock.pass(500);

@@ -244,51 +244,6 @@ describe('dismiss', () => {
   });
 });
 
-describe('whenEmpty', () => {
-  it('ends when the server drains, and keeps nobody waiting after that', async () => {
-    const rig = new Rig();
-    await rig.hold();
-    const { signal } = new AbortController();
-    const wait = rig.scheduler.whenEmpty(rig.pool, signal);
-    rig.scheduler.drain();
-    await wait;
-    await rig.scheduler.whenEmpty(rig.pool, signal);
-    expect(rig.pool.leases.size).toBe(1);
-  });
-
-  it('does not wait for somebody who is gone already', async () => {
-    const rig = new Rig();
-    await rig.hold();
-    await rig.scheduler.whenEmpty(rig.pool, AbortSignal.abort());
-    expect(rig.pool.leases.size).toBe(1);
-  });
-
-  it('resolves with the last lease of the pool, and at once where there is none', async () => {
-    const rig = new Rig();
-    const [first, last] = [await rig.hold(), await rig.hold()];
-    let isEmpty = false;
-    const wait = rig.scheduler.whenEmpty(rig.pool, new AbortController().signal);
-    void wait.then(() => isEmpty = true);
-    rig.release(first);
-    await rig.clock.settle();
-    expect(isEmpty).toBe(false);
-    rig.release(last);
-    await rig.clock.settle();
-    expect(isEmpty).toBe(true);
-    await rig.scheduler.whenEmpty(rig.pool, new AbortController().signal);
-  });
-
-  it('resolves when nobody asks any more', async () => {
-    const rig = new Rig();
-    await rig.hold();
-    const asking = new AbortController();
-    const wait = rig.scheduler.whenEmpty(rig.pool, asking.signal);
-    asking.abort();
-    await wait;
-    expect(rig.pool.inUse).toBe(1);
-  });
-});
-
 describe('turn', () => {
   it('tells the process of a broken invariant', () => {
     const rig = new Rig();

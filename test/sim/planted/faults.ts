@@ -160,8 +160,8 @@ export const FAULTS: readonly Fault[] = [
     name: 'the end of a budget wakes nobody',
     edits: [{
       file: MOVES,
-      find: "{ kind: 'timed_out', gauge: pool.gauge(nowMs) });\n    this.admit(pool, nowMs);",
-      replace: "{ kind: 'timed_out', gauge: pool.gauge(nowMs) });",
+      find: "cause: { kind: 'timed_out' } });\n    this.admit(pool, nowMs);",
+      replace: "cause: { kind: 'timed_out' } });",
     }],
   },
   {
