@@ -39,7 +39,6 @@ import { dropPermissions } from './permissions.ts';
 import type { FilePool } from './pool_file.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from './pool_file.ts';
 import { addSettings, serveSettings } from './settings.ts';
-import { keepTolerances, restoreTolerances } from './tolerances.ts';
 
 export const serveCommand: Command = {
   add: (program) => {
@@ -171,12 +170,10 @@ async function assemble(
   const access = openAccess({
     clock,
     keepNonce: (row) => scheduler.journal.keepNonce(row),
-    keepTolerances: (byPool) => keepTolerances(store, byPool),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     clientIpHeader,
   });
   access.nonces.restore(await store.readNonces());
-  await restoreTolerances(access.nonces, store);
   return {
     access,
     scheduler,
