@@ -17,6 +17,8 @@ export const CEILINGS = {
   pools: 10_000,
   keysOfPool: 1_000,
   noncesOfPool: 100_000,
+  /** How far a pool may let the timestamp of a signature be off, ms. */
+  toleranceMs: 900_000,
   /** Waiters of all pools together. */
   waiters: 100_000,
   /** Idempotency-Keys that are remembered; beyond it the oldest tenth is forgotten. */

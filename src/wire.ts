@@ -148,11 +148,14 @@ export const LogParams = z.object({
   until: digits.optional(),
 });
 
+/** As much of what the schema found as is looked at here. */
+type Found = Pick<z.ZodError, 'issues'>;
+
 const ISSUES_MAX = 20;
 const NAME_MAX = 100;
 
 /** What is wrong, one issue a field, in the words of the schema; the path '' is the whole. */
-export function issuesOf(error: z.ZodError): Issue[] {
+export function issuesOf(error: Found): Issue[] {
   const at = (path: readonly PropertyKey[], reason: string) => ({
     path: path.map((step) => String(step).slice(0, NAME_MAX)).join('.'),
     reason,
@@ -165,7 +168,7 @@ export function issuesOf(error: z.ZodError): Issue[] {
 }
 
 /** What is said of a body that its schema refuses: the first issue as a sentence, and all. */
-export function complaintOf(error: z.ZodError): { message: string; more: { issues: Issue[] } } {
+export function complaintOf(error: Found): { message: string; more: { issues: Issue[] } } {
   const issues = issuesOf(error);
   const [{ path, reason } = { path: '', reason: 'is not valid' }] = issues;
   const message = path === '' ? `The body ${reason}.` : `${path}: ${reason}`;

@@ -32,7 +32,7 @@ const webUrl = z.string().max(2_048).refine((value) => {
 
 const Hmac = z.strictObject({
   secrets: z.array(secret).min(1, 'must have one or two').max(2, 'must have one or two'),
-  toleranceMs: whole(1_000, 900_000).default(300_000),
+  toleranceMs: whole(1_000, CEILINGS.toleranceMs).default(300_000),
   bodyBytesMax: whole(0, CEILINGS.signedBodyBytes).default(1024 * 1024),
   secretSet,
 }).transform(({ secretSet: _, ...rest }) => rest);

@@ -4,7 +4,6 @@
 import type { NonceRow } from '../store/store.ts';
 import { Gate } from './gate.ts';
 import { KeySets } from './key_sets.ts';
-import type { KeepTolerances } from './nonces.ts';
 import { Nonces } from './nonces.ts';
 import type { AddressSettings } from './peer_address.ts';
 import { AddressReader } from './peer_address.ts';
@@ -15,8 +14,6 @@ export interface AccessOptions extends Partial<AddressSettings> {
   readonly clock: Timing & { readonly shiftMs: number };
   /** Writes a nonce down. */
   readonly keepNonce: (row: NonceRow) => void;
-  /** Writes down which tolerances of signatures are in force. */
-  readonly keepTolerances?: KeepTolerances;
   readonly fetch?: FetchKeys;
 }
 
@@ -29,7 +26,7 @@ export interface Access {
 
 export function openAccess(options: AccessOptions): Access {
   const { clock, keepNonce, trustedProxies = [], clientIpHeader = 'x-forwarded-for' } = options;
-  const nonces = new Nonces(keepNonce, undefined, options.keepTolerances);
+  const nonces = new Nonces(keepNonce);
   const keySets = new KeySets(clock, options.fetch ?? ((url, init) => fetch(url, init)));
   const epochMs = () => clock.nowMs() + clock.shiftMs;
   return {

@@ -81,11 +81,7 @@ export class Gate {
     const { nonces, keySets, epochMs } = options;
     this.#nonces = nonces;
     this.#epochMs = epochMs;
-    this.#tools = {
-      epochMs,
-      keySets,
-      signedSince: (pool, toleranceMs) => nonces.signedSince(pool, toleranceMs, epochMs()),
-    };
+    this.#tools = { epochMs, keySets };
   }
 
   /** Judges a request to the pool; undefined: there is none, which fails like a wrong key. */

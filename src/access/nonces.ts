@@ -1,7 +1,9 @@
 /**
  * The nonces that were taken, by pool: each may come once until its time is over. A pool holds a
  * bounded number of them; beyond it nothing more is taken until some have run out. They outlive
- * their pool, so that deleting and making it again opens no door.
+ * their pool, so that deleting and making it again opens no door. A nonce is kept for twice the
+ * tolerance under which it was taken, and a larger one may follow: so beside the nonces stands a
+ * mark for each tolerance, and what may have been taken and forgotten under any of them is refused.
  */
 import { CEILINGS } from '../ceilings.ts';
 import type { NonceRow } from '../store/store.ts';
@@ -11,82 +13,61 @@ import type { Nonce } from './policy.ts';
 const LOOKS = 4;
 /** A full pool is swept at most so often. */
 const SWEEP_MS = 1000;
-
-/** A pool's tolerance that was in force last, and since when nonces of it are known (epoch ms). */
-export interface Tolerance {
-  readonly toleranceMs: number;
-  readonly sinceMs: number;
-}
-
-export type KeepTolerances = (byPool: ReadonlyMap<string, Tolerance>) => void;
+/** A mark is stored among the nonces, by a name with a space: that of no nonce. */
+const MARK = /^tolerance (\d+)$/;
+/** No tolerance lets a timestamp pass that lies back so far; then its mark is of no use. */
+const MARK_KEPT_MS = 2 * CEILINGS.toleranceMs;
 
 interface PoolNonces {
   /** Nonce to the epoch ms until which it is kept, in the order of taking. */
   readonly untilOf: Map<string, number>;
+  /** Tolerance (ms) to the epoch ms up to which timestamps may have passed under it. */
+  readonly marks: Map<number, number>;
   sweptAtMs: number;
 }
 
 export class Nonces {
   readonly #pools = new Map<string, PoolNonces>();
   readonly #keep: (row: NonceRow) => void;
-  readonly #tolerances = new Map<string, Tolerance>();
-  readonly #keepTolerances: KeepTolerances;
   readonly #perPoolMax: number;
 
-  /**
-   * @param keep writes a nonce down.
-   * @param keepTolerances writes the tolerances down; where that of a raise is lost, the next start
-   * finds the one before, and refuses too much rather than too little.
-   */
-  constructor(
-    keep: (row: NonceRow) => void,
-    perPoolMax: number = CEILINGS.noncesOfPool,
-    keepTolerances: KeepTolerances = () => {},
-  ) {
+  /** @param keep writes a row down, none later than one that is handed over after it. */
+  constructor(keep: (row: NonceRow) => void, perPoolMax: number = CEILINGS.noncesOfPool) {
     this.#keep = keep;
     this.#perPoolMax = perPoolMax;
-    this.#keepTolerances = keepTolerances;
   }
 
   /** Takes over what was written down before. */
   restore(rows: Iterable<NonceRow>): void {
-    for (const { pool, nonce, until } of rows) this.#of(pool).untilOf.set(nonce, until);
-  }
-
-  restoreTolerances(tolerances: Iterable<readonly [pool: string, Tolerance]>): void {
-    for (const [pool, tolerance] of tolerances) this.#tolerances.set(pool, tolerance);
+    for (const { pool, nonce, until } of rows) {
+      const { untilOf, marks } = this.#of(pool);
+      const [, toleranceMs] = MARK.exec(nonce) ?? [];
+      if (toleranceMs === undefined) untilOf.set(nonce, until);
+      else marks.set(Number(toleranceMs), until - MARK_KEPT_MS);
+    }
   }
 
   /** Takes the nonce, in one step; or says why not. */
-  take(pool: string, { nonce, until }: Nonce, epochMs: number): 'taken' | 'replayed' | 'full' {
+  take(
+    pool: string,
+    signed: Nonce,
+    epochMs: number,
+  ): 'taken' | 'replayed' | 'forgotten' | 'full' {
     const nonces = this.#of(pool);
     const { untilOf } = nonces;
+    const { nonce, signedAtMs, toleranceMs } = signed;
     this.#dropOldest(untilOf, epochMs);
     const known = untilOf.get(nonce);
     if (known !== undefined && known >= epochMs) return 'replayed';
+    if (isForgotten(nonces, signedAtMs, epochMs)) return 'forgotten';
     if (untilOf.size >= this.#perPoolMax) this.#sweep(nonces, epochMs);
     if (untilOf.size >= this.#perPoolMax) return 'full';
+    this.#mark(pool, signed, epochMs);
+    const until = signedAtMs + 2 * toleranceMs;
     untilOf.delete(nonce);
     untilOf.set(nonce, until);
     this.#keep({ pool, nonce, until });
     return 'taken';
-  }
-
-  /**
-   * Before which instant a timestamp must be refused although it lies within the tolerance: where
-   * the tolerance was raised, nonces of that time may be forgotten already.
-   */
-  signedSince(pool: string, toleranceMs: number, epochMs: number): number {
-    const last = this.#tolerances.get(pool);
-    const isRaised = last !== undefined && toleranceMs > last.toleranceMs;
-    const sinceMs = isRaised
-      ? Math.max(last.sinceMs, epochMs - last.toleranceMs)
-      : last?.sinceMs ?? 0;
-    if (toleranceMs !== last?.toleranceMs) {
-      this.#tolerances.set(pool, { toleranceMs, sinceMs });
-      this.#keepTolerances(this.#tolerances);
-    }
-    return sinceMs;
   }
 
   sizeOf(pool: string): number {
@@ -96,10 +77,22 @@ export class Nonces {
   #of(pool: string): PoolNonces {
     let nonces = this.#pools.get(pool);
     if (nonces === undefined) {
-      nonces = { untilOf: new Map(), sweptAtMs: -Infinity };
+      nonces = { untilOf: new Map(), marks: new Map(), sweptAtMs: -Infinity };
       this.#pools.set(pool, nonces);
     }
     return nonces;
+  }
+
+  /** Sees to it that the mark covers the timestamp, with a lead: it is to be written seldom. */
+  #mark(pool: string, { signedAtMs, toleranceMs }: Nonce, epochMs: number): void {
+    const { marks } = this.#of(pool);
+    if (signedAtMs <= (marks.get(toleranceMs) ?? -Infinity)) return;
+    for (const [of, upToMs] of marks) {
+      if (upToMs + MARK_KEPT_MS < epochMs) marks.delete(of);
+    }
+    const upToMs = signedAtMs + toleranceMs;
+    marks.set(toleranceMs, upToMs);
+    this.#keep({ pool, nonce: `tolerance ${toleranceMs}`, until: upToMs + MARK_KEPT_MS });
   }
 
   #dropOldest(untilOf: Map<string, number>, epochMs: number): void {
@@ -117,4 +110,12 @@ export class Nonces {
       if (until < epochMs) nonces.untilOf.delete(nonce);
     }
   }
+}
+
+/** Whether a nonce of this timestamp may have been taken, and kept no longer. */
+function isForgotten({ marks }: PoolNonces, signedAtMs: number, epochMs: number): boolean {
+  for (const [toleranceMs, upToMs] of marks) {
+    if (signedAtMs <= upToMs && signedAtMs + 2 * toleranceMs < epochMs) return true;
+  }
+  return false;
 }

@@ -60,8 +60,10 @@ export type PolicyVerdict = PolicyPass | PolicyFail;
 
 export interface Nonce {
   readonly nonce: string;
-  /** Epoch ms until which it must not come again. */
-  readonly until: number;
+  /** Epoch ms. */
+  readonly signedAtMs: number;
+  /** The tolerance under which the timestamp passed, ms. */
+  readonly toleranceMs: number;
 }
 
 export interface Policy {
@@ -77,8 +79,6 @@ export interface GuardedPool {
 export interface PolicyTools {
   readonly epochMs: () => number;
   readonly keySets: KeySets;
-  /** Timestamps before this (epoch ms) are refused: their nonces may be forgotten. */
-  readonly signedSince: (pool: string, toleranceMs: number) => number;
 }
 
 /** A row of the table of policies. */

@@ -17,6 +17,7 @@ import { Directory } from '../scheduler/directory.ts';
 import { GovernorKeeper } from '../scheduler/governor_keeper.ts';
 import { Housekeeping } from '../scheduler/housekeeping.ts';
 import { restoreStarts } from '../scheduler/restore_starts.ts';
+import { patient } from '../scheduler/patience.ts';
 import type { SchedulerEvents } from '../scheduler/scheduler.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
 import { SCHEMA_VERSION, VERSION } from '../version.ts';
@@ -40,7 +41,6 @@ import type { FilePool } from './pool_file.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from './pool_file.ts';
 import { addSettings, serveSettings } from './settings.ts';
 import { stop, stopSignal } from './stopping.ts';
-import { keepTolerances, restoreTolerances } from './tolerances.ts';
 
 export const serveCommand: Command = {
   add: (program) => {
@@ -104,8 +104,9 @@ interface Parts extends Database {
 
 async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const stopped = stopSignal();
-  const { store, snapshot, vault } = parts;
+  const { snapshot, vault } = parts;
   const clock = new SystemClock();
+  const store = patient(parts.store, clock);
   const { fence, attempt } = snapshot;
   const random = () => crypto.getRandomValues(new Uint32Array(1))[0]! / 2 ** 32;
   const scheduler = new Scheduler({ store, clock, fence, attempt, random, events });
@@ -124,7 +125,8 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
     throw usageOf(error);
   });
   const listeners: Listener[] = [];
-  const server = await assemble(settings, { ...parts, scheduler, directory, governors, listeners });
+  const made = { store, scheduler, directory, governors, listeners };
+  const server = await assemble(settings, { ...parts, ...made });
   await server.desk.start();
   const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
   // All files are made by now, and nobody was heard yet.
@@ -172,12 +174,10 @@ async function assemble(
   const access = openAccess({
     clock,
     keepNonce: (row) => scheduler.journal.keepNonce(row),
-    keepTolerances: (byPool) => keepTolerances(store, byPool),
     ...(trustedProxies === undefined ? {} : { trustedProxies }),
     clientIpHeader,
   });
   access.nonces.restore(await store.readNonces());
-  await restoreTolerances(access.nonces, store);
   return {
     access,
     scheduler,

@@ -28,6 +28,13 @@ export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new Fault('invalid_request', complaintOf(result.error));
 }
 
+/** Of a change by merge: what is null is gone before the schema sees it, with a name or without. */
+export function refuseUnknownFields(schema: z.ZodType, patch: unknown): void {
+  const found = schema.safeParse(patch).error?.issues ?? [];
+  const issues = found.filter(({ code }) => code === 'unrecognized_keys');
+  if (issues.length > 0) throw new Fault('invalid_request', complaintOf({ issues }));
+}
+
 export function entryOf(context: Context, { directory }: Server): Entry {
   const entry = directory.get(context.req.param('pool') ?? '');
   if (entry === undefined) throw new Fault('not_found', { message: 'No pool has this name.' });

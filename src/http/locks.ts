@@ -4,7 +4,7 @@
  * differ. An unknown pool is answered just as a wrong key is.
  */
 import { CEILINGS } from '../ceilings.ts';
-import { renewIntervalMsOf } from '../core/lease.ts';
+import { isHeld, renewIntervalMsOf } from '../core/lease.ts';
 import type { Pool } from '../core/pool.ts';
 import type { ErrorCode } from '../errors.ts';
 import { type Answer, headerText } from '../http1/answer.ts';
@@ -107,9 +107,21 @@ export class LockDoor {
       address: call.address.text,
       presence: request,
     } as const;
-    const verdict = await this.#repeats.acquire(caller.entry.pool, wanted, repeatKey);
+    const { pool } = caller.entry;
+    const isAgain = repeatKey !== null && this.#repeats.isKnown(pool, caller.keyId, repeatKey);
+    const verdict = await this.#repeats.acquire(pool, wanted, repeatKey);
     if (verdict.kind === 'refused') return refusalAnswer(verdict);
-    return this.#grantAnswer(verdict, caller.entry.pool);
+    // A fresh grant is durable no sooner than the nonce that came with it.
+    if (isAgain && caller.hasNonce && !await this.#isKept(verdict)) {
+      return this.#turnAway(call, caller, 'storage_unavailable');
+    }
+    return this.#grantAnswer(verdict, pool);
+  }
+
+  /** Whether all that came before is durable, and the grant is one still. */
+  async #isKept({ lease }: Granted): Promise<boolean> {
+    const { journal, clock } = this.#server.scheduler;
+    return await journal.isKept() && isHeld(lease, clock.nowMs());
   }
 
   #renew(call: Call, slotId: string): Answer | Promise<Answer> {

@@ -7,7 +7,7 @@ import { mergePatch } from '../merge_patch.ts';
 import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import { PauseBody, PoolSpec } from '../wire.ts';
-import { entryOf, jsonOf, parsed } from './admin_body.ts';
+import { entryOf, jsonOf, parsed, refuseUnknownFields } from './admin_body.ts';
 import { Fault, wrongField } from './fault.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
@@ -56,6 +56,7 @@ async function changePool(context: Context, server: Server): Promise<Response> {
     const merged = mergePatch(withoutStaleInterval(known.spec, patch), patch);
     const meant = withoutBound(merged, patch);
     const spec = parsed(PoolSpec, keepListedSecrets(known.spec, meant));
+    refuseUnknownFields(PoolSpec, patch);
     if (spec.name !== known.spec.name) {
       throw new Fault(
         'invalid_request',

@@ -10,6 +10,7 @@ import type { Batch, LeaseRow, NonceRow, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
 import type { Clock, Timer } from './clock.ts';
 import { Histogram } from './histogram.ts';
+import { BUSY_MS_MAX, BUSY_RETRY_MS } from './patience.ts';
 import { rowOf } from './rows.ts';
 
 /** A flush waits for company until a pass of the event loop brings none, at most so long. */
@@ -18,9 +19,6 @@ const GATHER_MS_MAX = 0.6;
 const LINGER_MS = 200;
 /** So many entries are not kept waiting: a flush of more would hold up all calls for long. */
 const ENTRIES_SOON = 250;
-/** How long a lock held by another process is waited out before the store counts as failing. */
-const BUSY_MS_MAX = 1000;
-const BUSY_RETRY_MS = 10;
 /** Upper bounds of the flush times that are counted, in ms. */
 const FLUSH_BOUNDS_MS = [0.5, 1, 2, 5, 10, 25, 50, 100, 250, 1_000];
 /** How often a failing store is tried again. */

@@ -56,6 +56,11 @@ export class Repeats {
     return this.#known.size;
   }
 
+  /** Whether what came first under the key is still remembered, so that it may answer for this. */
+  isKnown(pool: Pool, keyId: string | null, repeatKey: string): boolean {
+    return this.#known.has(nameOf(pool, keyId, repeatKey));
+  }
+
   /** @param repeatKey null where the acquire may not be repeated. */
   acquire(pool: Pool, wanted: Request, repeatKey: string | null): Promise<Verdict> {
     if (repeatKey === null) return this.#scheduler.acquire(pool, wanted);

@@ -35,7 +35,7 @@ export interface Batch {
   readonly nonces?: readonly NonceRow[];
 }
 
-/** A nonce that must not come again. It outlives its pool. */
+/** A nonce that must not come again, or what else is noted of them. It outlives its pool. */
 export interface NonceRow {
   readonly pool: string;
   readonly nonce: string;

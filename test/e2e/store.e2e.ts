@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { endAll, freshFolder, sleep } from './process.ts';
-import { type Answer, type PoolCalls, startServer, until } from './server.ts';
+import { type PoolCalls, startServer, until } from './server.ts';
 
 afterEach(endAll);
 
@@ -40,13 +40,19 @@ describe('a write lock held from outside', () => {
     const server = await startServer();
     const pool = await server.pool('short', limited(50));
     for (let round = 0; round < 5; round++) {
-      let acquiring: Promise<Answer[]> = Promise.resolve([]);
+      let asking: Promise<{ status: number }[]> = Promise.resolve([]);
       await withWriteLock(server.database, async () => {
-        acquiring = Promise.all(Array.from({ length: 5 }, () => pool.acquire()));
+        asking = Promise.all([
+          ...Array.from({ length: 5 }, () => pool.acquire()),
+          server.admin('PATCH', '/pools/short', { queue: { maxDepth: round } }),
+          server.admin('POST', '/pools/short/keys', { name: `k${round}` }),
+          server.admin('GET', '/pools/short/log'),
+          server.call('GET', '/readyz'),
+        ]);
         await sleep(300);
       });
-      const statuses = (await acquiring).map(({ status }) => status);
-      expect(statuses).toEqual([200, 200, 200, 200, 200]);
+      const statuses = (await asking).map(({ status }) => status);
+      expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 201, 200, 200]);
     }
     expect((await pool.status()).inUse).toBe(25);
   });

@@ -16,6 +16,15 @@ beforeEach(async () => {
 const read = async () => (await door.admin('GET', '/pools/a')).json;
 const patch = (changes: unknown) => door.admin('PATCH', '/pools/a', changes);
 
+/** Of every member, with dots. */
+function pathsOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [
+    name,
+    ...pathsOf(inner).map((path) => `${name}.${path}`),
+  ]);
+}
+
 describe('PATCH /pools/{pool}', () => {
   it('changes what it names and nothing else', async () => {
     const before = await read();
@@ -89,6 +98,7 @@ describe('PATCH /pools/{pool}', () => {
   it.each([
     ['an unknown field', { colour: 'red' }],
     ['an unknown field in a group', { queue: { colour: 'red' } }],
+    ['null for an unknown field', { colour: null }],
     ['another name', { name: 'b' }],
     ['no name', { name: null }],
     ['a bad value', { concurrency: { limit: 0 } }],
@@ -109,6 +119,47 @@ describe('PATCH /pools/{pool}', () => {
     expect(json['error']).toBe('invalid_request');
     expect(await read()).toEqual(before);
     expect(Object.prototype).not.toHaveProperty('limit');
+  });
+
+  it('names each unknown field that it would reset, in groups and rules too', async () => {
+    const url = 'http://127.0.0.1:9';
+    const access = { hmac: { secrets: ['s'.repeat(32)] } };
+    const known = { upstream: { url, credentials: [{ name: 'c', header: 'x-c', value: 'v' }] } };
+    expect((await patch({ ...known, access })).status).toBe(200);
+    const { status, json } = await patch({
+      colour: null,
+      queue: { maxDepht: null, timeoutMs: null },
+      rate: { hints: { resetUnits: null } },
+      access: { hmac: { tolerance: null }, ip: { denied: null } },
+      upstream: { stallTimeout: null },
+    });
+    expect(status).toBe(400);
+    expect(json['message']).toBe('queue.maxDepht: is no known field');
+    expect((json['issues'] as { path: string }[]).map(({ path }) => path).sort()).toEqual([
+      'access.hmac.tolerance',
+      'access.ip.denied',
+      'colour',
+      'queue.maxDepht',
+      'rate.hints.resetUnits',
+      'upstream.stallTimeout',
+    ]);
+  });
+
+  it('takes null for every field that there is, at any depth', async () => {
+    const secrets = ['s'.repeat(32)];
+    const jwt = { secret: 's'.repeat(32), requiredClaims: { sub: 'a', scope: 'b' } };
+    const full = { access: { hmac: { secrets }, jwt }, upstream: { url: 'http://127.0.0.1:9' } };
+    expect((await patch(full)).status).toBe(200);
+    const { json } = await door.admin('GET', '/pools/a');
+    const spare = (path: string) => !/^name$|[.](url|secrets|secret|secretSet)$/.test(path);
+    for (const path of pathsOf(json).filter(spare)) {
+      const change = path.split('.').reduceRight<unknown>(
+        (inner, name) => ({ [name]: inner }),
+        null,
+      );
+      expect([path, (await patch(change)).status]).toEqual([path, 200]);
+      expect((await patch(full)).status).toBe(200);
+    }
   });
 
   it('of a pool that is not there is 404', async () => {

@@ -59,6 +59,27 @@ describe('a store that fails', () => {
     expect(caller.inUse).toBe(1);
   });
 
+  it.each<[string, () => Promise<{ status: number }>]>([
+    ['a new pool', () => door.admin('POST', '/pools', { name: 'b' })],
+    ['a change', () => door.admin('PATCH', '/pools/a', fixed(9))],
+    ['a key', () => door.admin('POST', '/pools/a/keys', { name: 'k' })],
+    ['a pause', () => door.admin('POST', '/pools/a/pause', {})],
+    ['a deletion', () => door.admin('DELETE', '/pools/a')],
+    ['readiness', () => door.call('GET', '/readyz')],
+  ])('for a moment, because of a lock, fails no request: %s', async (_, ask) => {
+    const store = new TestStore();
+    const probe = vi.spyOn(store, 'probe').mockImplementation(() => store.saveKeys([]));
+    door = await Door.open({ store });
+    caller = await door.pool('a', fixed(2));
+    store.trouble = 'busy';
+    const asked = ask();
+    await pass(door, 400);
+    store.trouble = null;
+    await pass(door, 100);
+    expect((await asked).status).toBeLessThan(300);
+    probe.mockRestore();
+  });
+
   it('refuses changes with 503 that tells nothing of the inside', async () => {
     const store = new TestStore();
     door = await Door.open({ store });

@@ -14,6 +14,7 @@ import type { Server } from '../../src/http/server.ts';
 import { Deadlines } from '../../src/scheduler/deadlines.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
 import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
+import { patient } from '../../src/scheduler/patience.ts';
 import { Scheduler } from '../../src/scheduler/scheduler.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -39,7 +40,8 @@ export interface ServerParts extends Partial<AddressSettings> {
 
 /** Opens the store, and puts together what serve does. */
 export async function openServer(parts: ServerParts = {}): Promise<Server> {
-  const { store = new MemoryStore(), clock = new LoopClock(), baseDomain = 'localhost' } = parts;
+  const { clock = new LoopClock(), baseDomain = 'localhost' } = parts;
+  const store = patient(parts.store ?? new MemoryStore(), clock);
   const { broken = QUIET.broken, fetch = noNetwork } = parts;
   const snapshot = await store.open();
   const { fence, attempt } = snapshot;
