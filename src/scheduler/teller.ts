@@ -56,11 +56,12 @@ export class Teller {
     const pool = this.#pools.get(lease.pool);
     const at = lease.grantedAtMs + this.#clock.shiftMs;
     const row = entryOf(granted, attempt, { pool: lease.pool, at });
-    this.#log.write(row);
+    this.#log.keep(row);
     const refused = { kind: 'refused', attempt: lease.attempt, gauge, queuedMs } as const;
     if (!await this.#journal.covers(lease)) {
       return this.refuse(lease.pool, attempt, { ...refused, code: 'storage_unavailable' });
     }
+    this.#log.heard(row);
     const { presence } = attempt;
     // A hang-up at the moment at which a wait ends is noticed only a little later.
     if (grant.hasWaited && !presence.isGone) await pause(this.#clock, HANG_UP_MS);
