@@ -17,6 +17,7 @@ import type { Checked, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer, wrongField, wrongMethod } from './fault.ts';
+import { ASKED, LEASE_MS } from './own_headers.ts';
 import { poolLines, refusalAnswer } from './pool_headers.ts';
 import { outcomeOf } from './report.ts';
 import type { Peer, Server } from './server.ts';
@@ -28,7 +29,7 @@ const JSON_TYPE = 'application/json';
 const RENEW = '/renew';
 const RELEASE = '/release';
 const NO_ASK = AcquireBody.parse({});
-const REPEAT_KEY_HEADER = 'idempotency-key';
+const REPEAT_KEY_HEADER = ASKED.repeatKey.name;
 const BAD_REPEAT_KEY = wrongField(REPEAT_KEY_HEADER, 'must be 1 to 128 visible ASCII characters');
 
 export class LockDoor {
@@ -184,7 +185,7 @@ export class LockDoor {
     let headers = JSON_HEADERS + poolLines(gauge, { attempt: lease.attempt, queuedMs });
     // Here `termMs` alone would tell a holder too much.
     const lifeMs = lease.requestDeadlineMs - lease.grantedAtMs;
-    if (lifeMs < lease.termMs) headers += `x-nthpool-lease-ms: ${lifeMs}\r\n`;
+    if (lifeMs < lease.termMs) headers += `${LEASE_MS.name}: ${lifeMs}\r\n`;
     return jsonAnswer(body, headers);
   }
 }
