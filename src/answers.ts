@@ -176,11 +176,11 @@ function withoutHidden(json: unknown): unknown {
   if (!isObject(json)) return json;
   const { properties } = json;
   const isShown = (name: string) => !(isObject(properties) && isHidden(properties[name]));
+  const shownOf = (name: string, of: unknown) =>
+    name === 'required' && Array.isArray(of) ? of.filter(isShown) : withoutHidden(of);
   const members = Object.entries(json)
     .filter(([name, of]) => !isHidden(of) && !(name === 'additionalProperties' && of === false))
-    .map((
-      [name, of],
-    ) => [name, name === 'required' && Array.isArray(of) ? of.filter(isShown) : withoutHidden(of)]);
+    .map(([name, of]) => [name, shownOf(name, of)]);
   return Object.fromEntries(members);
 }
 
