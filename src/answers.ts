@@ -3,6 +3,7 @@
  * against them. Fields may be added to answers, so these name what a caller may rely on.
  */
 import { z } from 'zod';
+import { isObject } from './json.ts';
 import { PoolSpec } from './wire.ts';
 
 const count = z.number();
@@ -16,6 +17,7 @@ export const FaultAnswer = z.object({
   message: name,
   reason: name.optional(),
   retryAfterMs: count.optional(),
+  place: count.optional().describe('where in the queue the acquire waits that this one repeats'),
   issues: z.array(z.object({ path: name, reason: name })).optional(),
 });
 
@@ -30,8 +32,7 @@ export const GrantAnswer = z.object({
 export const RenewAnswer = z.object({ leaseDeadline: atMs });
 export const ReleaseAnswer = z.object({ released: z.boolean() });
 
-const Spec = z.toJSONSchema(PoolSpec, { io: 'input', unrepresentable: 'any' });
-export const PoolAnswer = z.looseObject({ name }).meta({ ...Spec, additionalProperties: true });
+export const PoolAnswer = z.object({ name }).meta(shown(PoolSpec));
 export const PoolsAnswer = z.object({ pools: z.array(PoolAnswer) });
 
 const Key = { id: name, name, prefix: name, createdAt: atMs, expiresAt: atMsOrNone };
@@ -57,12 +58,26 @@ export const GovernorAnswer = z.object({
   paused: z.boolean(),
   trustsHeaders: z.boolean(),
 });
+export const GovernorOfPoolAnswer = GovernorAnswer.extend({
+  mode: z.enum(['fixed', 'adaptive']),
+  min: count,
+  max: count,
+  rate: z.object({}).meta(shown(PoolSpec.shape.rate)),
+});
 export const StatusAnswer = GovernorAnswer.extend({
+  gate: z.object({ reason: z.enum(['paused', 'rate']), until: atMsOrNone }).nullable(),
   inUse: count,
   remaining: count,
   queued: count,
   oldestWaitMs: count,
   oldestHeldMs: count,
+  proxied: z.object({ underWay: count, stalled: count, longestQuietMs: count }),
+  credentials: z.array(z.object({
+    name,
+    header: name,
+    coolingUntil: atMsOrNone,
+    coolingFor: count.nullable().describe('the status that put it aside'),
+  })),
 });
 export const ChangesAnswer = z.object({
   events: z.array(z.object({
@@ -101,7 +116,7 @@ export const WaitersAnswer = z.object({
 });
 
 export const LogAnswer = z.object({
-  entries: z.array(z.looseObject({
+  entries: z.array(z.object({
     ...Held,
     id: name,
     at: atMs,
@@ -114,6 +129,13 @@ export const LogAnswer = z.object({
     address: nameOrNone,
     tokens: count.optional(),
     count: count.optional(),
+    method: name.optional(),
+    path: name.optional(),
+    upstreamStatus: count.nullish(),
+    durationMs: count.optional(),
+    bytesIn: count.optional(),
+    bytesOut: count.optional(),
+    credential: nameOrNone.optional(),
   })),
   nextCursor: nameOrNone,
 });
@@ -136,4 +158,32 @@ export const PausedAnswer = z.object({
 });
 export const DrainedAnswer = z.object({ drained: z.boolean() });
 export const OkAnswer = z.object({ ok: z.boolean() });
-export const VersionAnswer = z.looseObject({ version: name, runtime: name, uptimeMs: count });
+export const VersionAnswer = z.object({
+  version: name,
+  runtime: name,
+  schema: count.describe('of the database'),
+  uptimeMs: count,
+});
+
+/** A schema of what is taken, as it describes what is shown: without secrets, open to more. */
+function shown(schema: z.ZodType): Record<string, unknown> {
+  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return withoutHidden(json) as Record<string, unknown>;
+}
+
+function withoutHidden(json: unknown): unknown {
+  if (Array.isArray(json)) return json.map(withoutHidden);
+  if (!isObject(json)) return json;
+  const { properties } = json;
+  const isShown = (name: string) => !(isObject(properties) && isHidden(properties[name]));
+  const shownOf = (name: string, of: unknown) =>
+    name === 'required' && Array.isArray(of) ? of.filter(isShown) : withoutHidden(of);
+  const members = Object.entries(json)
+    .filter(([name, of]) => !isHidden(of) && !(name === 'additionalProperties' && of === false))
+    .map(([name, of]) => [name, shownOf(name, of)]);
+  return Object.fromEntries(members);
+}
+
+function isHidden(json: unknown): boolean {
+  return isObject(json) && json['writeOnly'] === true;
+}

@@ -19,6 +19,9 @@ const ranges = z.array(
   z.string().refine(isCidr, 'must be an address or a range such as 10.0.0.0/8'),
 ).max(1_000).default([]);
 
+/** Marks what is taken and never shown. */
+export const HIDDEN = { writeOnly: true } as const;
+
 const secret = z.string().min(32, 'must be 32 or more characters').max(1_024);
 const secretSet = z.boolean().optional();
 const text = z.string().min(1).max(1_024);
@@ -31,7 +34,8 @@ const webUrl = z.string().max(2_048).refine((value) => {
 }, 'must be an http or https URL without user and fragment');
 
 const Hmac = z.strictObject({
-  secrets: z.array(secret).min(1, 'must have one or two').max(2, 'must have one or two'),
+  secrets: z.array(secret).min(1, 'must have one or two').max(2, 'must have one or two')
+    .meta(HIDDEN),
   toleranceMs: whole(1_000, CEILINGS.toleranceMs).default(300_000),
   bodyBytesMax: whole(0, CEILINGS.signedBodyBytes).default(1024 * 1024),
   secretSet,
@@ -70,7 +74,7 @@ const Claims = z.union([
 const Jwt = z.strictObject({
   jwksUrl: webUrl.nullable().default(null),
   jwks: Jwks.nullable().default(null),
-  secret: secret.nullable().default(null),
+  secret: secret.nullable().default(null).meta(HIDDEN),
   algorithms: z.array(z.enum([...ASYMMETRIC, ...SYMMETRIC])).min(1).max(14).optional(),
   issuer: oneOrMore.nullable().default(null),
   audience: oneOrMore.nullable().default(null),

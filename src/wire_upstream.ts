@@ -3,7 +3,7 @@
  * credentials that they carry.
  */
 import { z } from 'zod';
-import { headerName } from './wire_access.ts';
+import { headerName, HIDDEN } from './wire_access.ts';
 
 const whole = (min: number, max: number) => z.int().min(min).max(max);
 
@@ -19,7 +19,7 @@ const Credential = z.strictObject({
   value: z.string().min(1).max(8192).regex(
     /^[\x20-\x7e\x80-\xff]+$/,
     'must be printable ASCII or Latin-1 only',
-  ),
+  ).meta(HIDDEN),
   secretSet: z.boolean().optional(),
 }).transform(({ secretSet: _, ...credential }) => credential);
 

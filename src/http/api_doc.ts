@@ -2,8 +2,9 @@
  * What the API document says of each route: one row a route, in the words of the schemas that check
  * and type it. A test holds these rows and the table of routes together.
  */
-import type { z } from 'zod';
+import { z } from 'zod';
 import * as answers from '../answers.ts';
+import { SPANS } from '../scheduler/history.ts';
 import {
   AcquireBody,
   ChangesParams,
@@ -13,6 +14,7 @@ import {
   PoolSpec,
   ReleaseBody,
 } from '../wire.ts';
+import { ASKED, LEASE_MS, OF_POOL, type OwnHeader } from './own_headers.ts';
 
 export interface Row {
   readonly tag: 'locks' | 'pools' | 'keys' | 'state' | 'governor' | 'server';
@@ -21,6 +23,12 @@ export interface Row {
   /** The body may have any of the schema's fields, or null for them. */
   readonly isMerge?: boolean;
   readonly query?: z.ZodType;
+  /** Headers that are asked with, and that are told beside those of every refusal. */
+  readonly headers?: {
+    readonly asked: readonly OwnHeader[];
+    readonly granted: readonly OwnHeader[];
+    readonly refused: readonly OwnHeader[];
+  };
   readonly status?: number;
   /** JSON by its schema, or another media type; null: no body. */
   readonly answer: z.ZodType | string | null;
@@ -39,6 +47,11 @@ const row = (tag: Row['tag'], about: string, answer: Row['answer'], more: Partia
 export const ROWS: Readonly<Record<string, Row>> = {
   [`POST ${LOCK}/acquire`]: row('locks', 'Acquire a slot', answers.GrantAnswer, {
     body: AcquireBody,
+    headers: {
+      asked: Object.values(ASKED),
+      granted: [...Object.values(OF_POOL), LEASE_MS],
+      refused: Object.values(OF_POOL),
+    },
   }),
   [`POST ${LOCK}/{slotId}/renew`]: row('locks', 'Renew a lease', answers.RenewAnswer),
   [`POST ${LOCK}/{slotId}/release`]: row('locks', 'Release a slot', answers.ReleaseAnswer, {
@@ -75,9 +88,15 @@ export const ROWS: Readonly<Record<string, Row>> = {
     'state',
     'Charts: span 5m, 1h or 24h',
     answers.HistoryAnswer,
+    { query: z.object({ span: z.enum(Object.keys(SPANS)).default('5m') }) },
   ),
-  'GET /admin/api/events': row('state', 'Live pools and log rows', 'text/event-stream'),
-  [`GET ${POOL}/governor`]: row('governor', 'Why it holds back', answers.GovernorAnswer),
+  'GET /admin/api/events': row('state', 'Live pools and log rows', 'text/event-stream', {
+    query: z.object({
+      pool: z.string().optional().describe('that one alone'),
+      log: z.enum(['0', '1']).default('1').describe('0: no log rows'),
+    }),
+  }),
+  [`GET ${POOL}/governor`]: row('governor', 'Why it holds back', answers.GovernorOfPoolAnswer),
   [`GET ${POOL}/governor/events`]: row('governor', 'What changed', answers.ChangesAnswer, {
     query: ChangesParams,
   }),

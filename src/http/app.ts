@@ -18,6 +18,7 @@ import { Fault, faultAnswer, faultResponse, wrongMethod } from './fault.ts';
 import { Hosts } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
+import { OF_REFUSAL } from './own_headers.ts';
 import type { Access } from './route.ts';
 import { PAGE_ROUTES } from './pages.ts';
 import { answerOf, requestOf } from './routed.ts';
@@ -52,7 +53,7 @@ export function makePoolApp(server: Server, pool: string): Respond {
 /** The answer to what is no request that could be sorted to a door. */
 export function refuseUnread(why: 'malformed' | 'head_too_large', reason: string): TextAnswer {
   const code = why === 'malformed' ? 'invalid_request' : why;
-  const headers = { 'x-nthpool-error': code };
+  const headers = { [OF_REFUSAL.error.name]: code };
   const message = `The request is not well-formed: ${reason}.`;
   return faultAnswer(code, why === 'malformed' ? { message, headers } : { headers });
 }
@@ -78,7 +79,7 @@ function sorting(
 function twofoldAnswer(): Answer {
   return faultAnswer('invalid_request', {
     message: 'The request names two hosts, or no path.',
-    headers: { 'x-nthpool-error': 'invalid_request' },
+    headers: { [OF_REFUSAL.error.name]: 'invalid_request' },
   });
 }
 

@@ -13,6 +13,7 @@ import type { Entry } from '../scheduler/directory.ts';
 import { unsent } from '../store/entry.ts';
 import type { Call } from './call.ts';
 import type { FaultParts } from './fault.ts';
+import { OF_REFUSAL } from './own_headers.ts';
 import type { Server } from './server.ts';
 import { epochMs } from './server.ts';
 
@@ -180,5 +181,5 @@ function failedOf(
 function unauthorized(entry: Entry | undefined): Failed {
   if (!entry?.spec.access.key.authorization.includes('Basic')) return UNAUTHORIZED;
   const challenge = `Basic realm="${entry.spec.name}"`;
-  return { ...UNAUTHORIZED, parts: { lines: headerLine(['www-authenticate', challenge]) } };
+  return { ...UNAUTHORIZED, parts: { lines: headerLine([OF_REFUSAL.challenge.name, challenge]) } };
 }

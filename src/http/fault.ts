@@ -5,6 +5,7 @@
 import { type Answer, headerText } from '../http1/answer.ts';
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
+import { OF_REFUSAL } from './own_headers.ts';
 
 export interface FaultParts {
   /** Overrides the table's sentence. */
@@ -31,7 +32,8 @@ export class Fault extends Error {
   }
 }
 
-const RETRY_LATER = { 'retry-after': '1' };
+const RETRY_LATER = { [OF_REFUSAL.retryAfter.name]: '1' };
+const CHALLENGE = { [OF_REFUSAL.challenge.name]: 'Nthbouncer' };
 
 interface Told {
   readonly status: number;
@@ -48,7 +50,7 @@ function told(code: ErrorCode, parts: FaultParts): Told {
   const inForce = parts.status ?? status;
   const headers = {
     'content-type': 'application/json',
-    ...(inForce === 401 ? { 'www-authenticate': 'Nthbouncer' } : {}),
+    ...(inForce === 401 ? CHALLENGE : {}),
     ...(inForce === 503 ? RETRY_LATER : {}),
     ...parts.headers,
   };
@@ -75,6 +77,6 @@ export function faultResponse(code: ErrorCode, parts: FaultParts = {}): Response
 export function wrongMethod(allowed: readonly string[]): FaultParts {
   return {
     message: `This path takes ${allowed.join(' or ')}.`,
-    headers: { allow: allowed.join(', ') },
+    headers: { [OF_REFUSAL.allow.name]: allowed.join(', ') },
   };
 }

@@ -18,6 +18,7 @@ import type { Checked, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer, wrongField, wrongMethod } from './fault.ts';
+import { ASKED, LEASE_MS } from './own_headers.ts';
 import { poolLines, refusalAnswer } from './pool_headers.ts';
 import { outcomeOf } from './report.ts';
 import type { Peer, Server } from './server.ts';
@@ -29,7 +30,7 @@ const JSON_TYPE = 'application/json';
 const RENEW = '/renew';
 const RELEASE = '/release';
 const NO_ASK = AcquireBody.parse({});
-const REPEAT_KEY_HEADER = 'idempotency-key';
+const REPEAT_KEY_HEADER = ASKED.repeatKey.name;
 const BAD_REPEAT_KEY = wrongField(REPEAT_KEY_HEADER, 'must be 1 to 128 visible ASCII characters');
 
 export class LockDoor {
@@ -197,7 +198,7 @@ export class LockDoor {
     let headers = JSON_HEADERS + poolLines(gauge, { attempt: lease.attempt, queuedMs });
     // From a deadline that is not a term after the grant nobody can tell when that was.
     if (lease.dueAtMs - lease.grantedAtMs !== lease.termMs) {
-      headers += `x-nthpool-lease-ms: ${lease.requestDeadlineMs - lease.grantedAtMs}\r\n`;
+      headers += `${LEASE_MS.name}: ${lease.requestDeadlineMs - lease.grantedAtMs}\r\n`;
     }
     return jsonAnswer(body, headers);
   }

@@ -8,6 +8,7 @@ import { FaultAnswer } from '../answers.ts';
 import { VERSION } from '../version.ts';
 import type { Row } from './api_doc.ts';
 import { ROWS } from './api_doc.ts';
+import { LEASE_MS, OF_POOL, OF_REFUSAL, type OwnHeader } from './own_headers.ts';
 import { pageAnswer } from './page_answer.ts';
 import type { Route } from './route.ts';
 
@@ -67,6 +68,7 @@ function makeDocument(): Json {
     paths,
     components: {
       schemas: { Fault: schemaOf(FaultAnswer) },
+      headers: Object.fromEntries(TOLD.map((header) => [header.name, headerOf(header)])),
       securitySchemes: {
         poolKey: { type: 'apiKey', in: 'header', name: 'X-Nthpool-Key' },
         adminToken: { type: 'http', scheme: 'bearer' },
@@ -75,27 +77,32 @@ function makeDocument(): Json {
   };
 }
 
+const REFUSED = Object.values(OF_REFUSAL);
+const TOLD = [...Object.values(OF_POOL), LEASE_MS, ...REFUSED];
+
 /** Any of the fields, at any depth: a client's types must not forbid them. */
 const MERGE = { type: 'object', additionalProperties: true };
 
 function operationOf(row: Row, path: string): Json {
-  const { tag, about, body, query, status = 200, answer } = row;
+  const { tag, about, body, query, headers, status = 200, answer } = row;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string' },
   }));
-  const inQuery = path.endsWith('/history')
-    ? [{ name: 'span', in: 'query', schema: { enum: ['5m', '1h', '24h'] } }]
-    : parametersOf(query);
+  const inHeader = (headers?.asked ?? []).map((header) => ({
+    name: header.name,
+    in: 'header',
+    ...headerOf(header),
+  }));
   const isOpen = tag === 'server' && path !== '/metrics' && !path.startsWith('/admin');
   const schema = body === undefined ? undefined : schemaOf(body);
   return {
     tags: [tag],
     summary: about,
     security: isOpen ? [] : [tag === 'locks' ? { poolKey: [] } : { adminToken: [] }],
-    parameters: [...inPath, ...inQuery],
+    parameters: [...inPath, ...parametersOf(query), ...inHeader],
     ...(schema === undefined ? {} : {
       requestBody: {
         content: {
@@ -104,9 +111,10 @@ function operationOf(row: Row, path: string): Json {
       },
     }),
     responses: {
-      [status]: { description: about, ...contentOf(answer) },
+      [status]: { description: about, ...headersOf(headers?.granted), ...contentOf(answer) },
       default: {
         description: 'A refusal: docs/errors.md lists the codes.',
+        ...headersOf([...REFUSED, ...headers?.refused ?? []]),
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Fault' } } },
       },
     },
@@ -117,6 +125,16 @@ function contentOf(answer: Row['answer']): Json {
   if (answer === null) return {};
   if (typeof answer === 'string') return { content: { [answer]: { schema: {} } } };
   return { content: { 'application/json': { schema: schemaOf(answer) } } };
+}
+
+function headerOf({ about, type }: OwnHeader): Json {
+  return { description: about, schema: { type } };
+}
+
+function headersOf(headers: readonly OwnHeader[] = []): Json {
+  if (headers.length === 0) return {};
+  const refs = headers.map(({ name }) => [name, { $ref: `#/components/headers/${name}` }]);
+  return { headers: Object.fromEntries(refs) };
 }
 
 function parametersOf(query: z.ZodType | undefined): Json[] {

@@ -7,19 +7,20 @@ import type { Answer } from '../http1/answer.ts';
 import type { Refused } from '../scheduler/verdict.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
+import { OF_POOL, OF_REFUSAL } from './own_headers.ts';
 
 /** The headers `x-nthpool-…` of an attempt, as whole lines: every grant has them. */
 export function poolLines({ remaining, limit, queued, rate }: Gauge, of: Attempt): string {
-  const lines = `x-nthpool-remaining-slots: ${remaining}\r\n` +
-    `x-nthpool-effective-limit: ${limit}\r\n` +
-    `x-nthpool-queued-ms: ${of.queuedMs}\r\n` +
-    `x-nthpool-queue-depth: ${queued}\r\n` +
-    `x-nthpool-request-id: ${of.attempt}\r\n`;
+  const lines = `${OF_POOL.remaining.name}: ${remaining}\r\n` +
+    `${OF_POOL.limit.name}: ${limit}\r\n` +
+    `${OF_POOL.queuedMs.name}: ${of.queuedMs}\r\n` +
+    `${OF_POOL.queued.name}: ${queued}\r\n` +
+    `${OF_POOL.attempt.name}: ${of.attempt}\r\n`;
   if (rate === null) return lines;
   // A rate of some starts an hour is not none at all.
   const rpm = Math.floor(rate.limit) || Math.ceil(rate.limit);
-  return lines + `x-nthpool-rpm-limit: ${rpm}\r\n` +
-    `x-nthpool-rpm-remaining: ${Math.floor(rate.remaining)}\r\n`;
+  return lines + `${OF_POOL.rpm.name}: ${rpm}\r\n` +
+    `${OF_POOL.rpmRemaining.name}: ${Math.floor(rate.remaining)}\r\n`;
 }
 
 export interface Attempt {
@@ -53,7 +54,7 @@ export function withRetry(retryAfterMs: number | undefined, parts: FaultParts): 
   const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
   return {
     ...parts,
-    headers: { ...parts.headers, 'retry-after': seconds },
+    headers: { ...parts.headers, [OF_REFUSAL.retryAfter.name]: seconds },
     more: { ...parts.more, retryAfterMs },
   };
 }

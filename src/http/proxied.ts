@@ -23,6 +23,7 @@ import { answerHeaders } from './answer_headers.ts';
 import { BodySample } from './body_sample.ts';
 import { faultAnswer } from './fault.ts';
 import type { UnderWay } from './forwarding.ts';
+import { OF_REFUSAL } from './own_headers.ts';
 import { poolLines } from './pool_headers.ts';
 import type { Server } from './server.ts';
 
@@ -113,7 +114,7 @@ export class Proxied implements UnderWay {
     const failure = failureOf(error);
     const { code, message } = failure;
     this.release(...endBy(failure));
-    const headers = { 'x-nthpool-error': code };
+    const headers = { [OF_REFUSAL.error.name]: code };
     return faultAnswer(code, { message, headers, lines: this.#ownLines });
   }
 

@@ -17,6 +17,7 @@ import type { Checked, Passed } from './callers.ts';
 import { Callers } from './callers.ts';
 import type { FaultParts } from './fault.ts';
 import { faultAnswer } from './fault.ts';
+import { OF_REFUSAL } from './own_headers.ts';
 import { poolLines, refusalAnswer, withRetry } from './pool_headers.ts';
 import { Proxied } from './proxied.ts';
 import { requestHead } from './request_head.ts';
@@ -56,7 +57,7 @@ export class ProxyDoor {
   #answer(call: Call, caller: Checked): Answer | Promise<Answer> {
     if (caller.kind === 'pass') return this.#admit({ call, caller });
     const { code, parts } = caller;
-    return faultAnswer(code, { ...parts, headers: { 'x-nthpool-error': code } });
+    return faultAnswer(code, { ...parts, headers: { [OF_REFUSAL.error.name]: code } });
   }
 
   async #admit(admitted: Admitted): Promise<Answer> {
@@ -98,7 +99,7 @@ export class ProxyDoor {
       presence: call.request,
     });
     if (verdict.kind === 'refused') {
-      return refusalAnswer(verdict, { 'x-nthpool-error': verdict.code });
+      return refusalAnswer(verdict, { [OF_REFUSAL.error.name]: verdict.code });
     }
     try {
       const { request, bodyRead } = call;
@@ -194,7 +195,7 @@ export class ProxyDoor {
     return faultAnswer(code, {
       ...rest,
       lines,
-      headers: { ...rest.headers, 'x-nthpool-error': code },
+      headers: { ...rest.headers, [OF_REFUSAL.error.name]: code },
     });
   }
 

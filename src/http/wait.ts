@@ -5,9 +5,10 @@
 import type { HeaderSource } from '../access/header_source.ts';
 import type { FaultParts } from './fault.ts';
 import { wrongField } from './fault.ts';
+import { ASKED } from './own_headers.ts';
 
-const WAIT_HEADER = 'x-nthpool-queue-timeout-ms';
-const NO_QUEUE_HEADER = 'x-nthpool-no-queue';
+const WAIT_HEADER = ASKED.waitMs.name;
+const NO_QUEUE_HEADER = ASKED.noQueue.name;
 const WHOLE = /^\d+$/;
 
 export type Wait =

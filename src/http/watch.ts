@@ -5,7 +5,7 @@
  */
 import type { Directory, Entry } from '../scheduler/directory.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
-import type { Timer } from '../scheduler/clock.ts';
+import type { Clock, Timer } from '../scheduler/clock.ts';
 import type { LogEntry } from '../store/entry.ts';
 import type { PoolView } from './pool_view.ts';
 import { poolView } from './pool_view.ts';
@@ -13,6 +13,8 @@ import { shownEntry } from './shown_entry.ts';
 
 export const VIEWERS_MAX = 32;
 const TICK_MS = 1_000;
+/** Looked at in one pass of the event loop, so that many pools hold up no call. */
+const POOLS_A_PASS = 100;
 /** How soon rows are told, and where more come than are told: a change could not be read sooner. */
 const ROWS_MS = 250;
 const FLOOD_MS = 1_000;
@@ -70,10 +72,17 @@ class Viewer {
 
 const encoder = new TextEncoder();
 
+/** What makes a pool look different; any change of its settings or of its pause does. */
+interface Look {
+  readonly spec: Entry['spec'];
+  readonly pause: Entry['pool']['pause'];
+  readonly shown: string;
+}
+
 export class Watch {
   readonly #viewers = new Set<Viewer>();
   /** What was last seen of each pool, while somebody watches. */
-  #seen = new Map<string, string>();
+  #seen = new Map<string, Look>();
   #timer: Timer | null = null;
   #rowsTimer: Timer | null = null;
   /** Whether there were more rows lately than were told. */
@@ -94,7 +103,7 @@ export class Watch {
         this.#viewers.add(viewer);
         viewer.send('retry: 2000\n\n');
         for (const { spec } of server.directory.list()) this.#mark(viewer, spec.name);
-        if (this.#timer === null) this.#begin(server);
+        if (this.#timer === null) this.#tickLater(server);
         this.#listen(server);
       },
       cancel: () => this.#leave(server, viewer),
@@ -118,9 +127,11 @@ export class Watch {
     this.#seen = new Map();
   }
 
-  #begin(server: Watched): void {
-    for (const entry of server.directory.list()) this.#seen.set(entry.spec.name, sketch(entry));
-    this.#timer = server.scheduler.clock.after(TICK_MS, () => this.#tick(server));
+  #tickLater(server: Watched): void {
+    this.#timer?.cancel();
+    this.#timer = server.scheduler.clock.after(TICK_MS, () => {
+      this.#look(server, server.directory.list());
+    });
   }
 
   /** Hears the log only while somebody wants it. */
@@ -146,9 +157,32 @@ export class Watch {
     });
   }
 
-  #tick(server: Watched): void {
-    this.#timer = server.scheduler.clock.after(TICK_MS, () => this.#tick(server));
-    this.#compare(server);
+  /** Looks at the pools, in as many passes as they take, and then tells what changed. */
+  #look(server: Watched, entries: readonly Entry[]): void {
+    if (this.#viewers.size === 0) return;
+    const { clock } = server.scheduler;
+    for (const entry of entries.slice(0, POOLS_A_PASS)) this.#compare(entry, clock);
+    const left = entries.slice(POOLS_A_PASS);
+    if (left.length > 0) return clock.soon(() => this.#look(server, left));
+    for (const name of this.#seen.keys()) {
+      if (server.directory.get(name) !== undefined) continue;
+      this.#seen.delete(name);
+      this.#markAll(name);
+    }
+    this.#tickLater(server);
+    this.#tell(server);
+  }
+
+  #compare(entry: Entry, clock: Clock): void {
+    const { spec, pool: { pause } } = entry;
+    const before = this.#seen.get(spec.name);
+    const shown = shownOf(entry, clock);
+    if (before?.shown === shown && before.spec === spec && before.pause === pause) return;
+    this.#seen.set(spec.name, { spec, pause, shown });
+    this.#markAll(spec.name);
+  }
+
+  #tell(server: Watched): void {
     this.#ticks++;
     const views = new Map<string, PoolView | null>();
     for (const viewer of this.#viewers) {
@@ -161,18 +195,6 @@ export class Watch {
     }
   }
 
-  #compare(server: Watched): void {
-    const now = new Map<string, string>();
-    for (const entry of server.directory.list()) {
-      const { name } = entry.spec;
-      const seen = sketch(entry);
-      now.set(name, seen);
-      if (this.#seen.get(name) !== seen) this.#markAll(name);
-    }
-    for (const name of this.#seen.keys()) if (!now.has(name)) this.#markAll(name);
-    this.#seen = now;
-  }
-
   #markAll(name: string): void {
     for (const viewer of this.#viewers) this.#mark(viewer, name);
   }
@@ -182,14 +204,14 @@ export class Watch {
   }
 }
 
-/** What makes a pool look different; cheap, since it is made of every pool each second. */
-function sketch({ pool, spec }: Entry): string {
-  const { queue, governor, pause } = pool;
-  const oldest = queue.head?.joinedAtMs ?? 0;
-  const held = pause === null ? 0 : pause.untilMs;
-  const { limit } = spec.concurrency;
-  const parts = [pool.inUse, queue.length, oldest, governor.limit, limit, held, governor.dueAtMs];
-  return parts.join(' ');
+/** The seconds that a reason counts down. */
+const COUNTDOWN = /\b\d+ s\b/g;
+
+/** The view, but for what time alone changes. */
+function shownOf(entry: Entry, clock: Clock): string {
+  const view = poolView(entry, clock);
+  const reason = view.reason.replace(COUNTDOWN, '');
+  return JSON.stringify({ ...view, reason, oldestWaitMs: entry.pool.queue.head?.joinedAtMs });
 }
 
 function tellPools(server: Watched, viewer: Viewer, views: Map<string, PoolView | null>): void {

@@ -20,7 +20,7 @@ interface Second {
 
 export class AccessLog {
   readonly tally = new Tally();
-  /** Hears every row as it is written, for whoever watches. */
+  /** Hears every row that the log will hold, for whoever watches. */
   heard: (entry: LogEntry) => void = () => {};
   readonly #journal: Pick<Journal, 'log'>;
   readonly #clock: Clock;
@@ -34,7 +34,7 @@ export class AccessLog {
 
   grant(entry: LogEntry): void {
     this.tally.note(entry);
-    this.write(entry);
+    this.#write(entry);
   }
 
   refuse(entry: LogEntry): void {
@@ -48,7 +48,7 @@ export class AccessLog {
     }
     if (second.rows < ROWS_PER_SECOND) {
       second.rows++;
-      this.write(entry);
+      this.#write(entry);
     } else {
       second.last = entry;
       second.count++;
@@ -64,7 +64,7 @@ export class AccessLog {
     for (const { last, count } of seconds.values()) {
       if (last === null) continue;
       const { proxied: _, ...common } = last;
-      this.write({
+      this.#write({
         ...common,
         keyId: null,
         address: null,
@@ -75,9 +75,13 @@ export class AccessLog {
     }
   }
 
-  /** Writes a row that is counted only once it is told. */
-  write(entry: LogEntry): void {
+  /** Hands over the row of a grant, which is heard once it is durable, and counted once told. */
+  keep(entry: LogEntry): void {
     this.#journal.log(entry);
+  }
+
+  #write(entry: LogEntry): void {
+    this.keep(entry);
     this.heard(entry);
   }
 }

@@ -228,6 +228,7 @@ export class Directory {
   /** The core's pool with these settings, new or changed. */
   #poolOf(spec: PoolSpec): Pool {
     const known = this.#entries.get(spec.name)?.pool;
+    if (known === undefined) this.#scheduler.log.tally.forget(spec.name);
     return this.#scheduler.turn((nowMs, bouncer) => {
       if (known === undefined) return bouncer.create(nowMs, spec.name, { settings: spec });
       bouncer.configure(nowMs, known, spec);

@@ -59,7 +59,7 @@ export class History {
   readonly #scheduler: Scheduler;
   readonly #pools = new Map<string, Rings>();
   /** Of every pool that there is, with rings or without: a count is a start once. */
-  readonly #counted = new Map<string, Counts>();
+  readonly #counted = new WeakMap<PoolTally, Counts>();
   readonly #unsaved = new Map<string, HistoryRow>();
   readonly #current = new Map<Span, number>();
   #samples = 0;
@@ -98,9 +98,10 @@ export class History {
     tally.keep(pools);
     this.#finish(epochMs);
     for (const pool of pools.values()) {
-      const { granted, refused } = tally.of(pool.name);
-      const last = this.#counted.get(pool.name) ?? NO_COUNTS;
-      this.#counted.set(pool.name, { granted, refused });
+      const counts = tally.of(pool.name);
+      const { granted, refused } = counts;
+      const last = this.#counted.get(counts) ?? NO_COUNTS;
+      this.#counted.set(counts, { granted, refused });
       const { inUse, queue: { length: queued } } = pool;
       const starts = granted - last.granted;
       const refusals = refused - last.refused;
@@ -177,9 +178,6 @@ export class History {
     for (const [name, rings] of this.#pools) {
       const isOld = rings['24h'].steps.every((step) => step <= oldest);
       if (isOld || !this.#scheduler.pools.has(name)) this.#pools.delete(name);
-    }
-    for (const name of this.#counted.keys()) {
-      if (!this.#scheduler.pools.has(name)) this.#counted.delete(name);
     }
   }
 

@@ -1,7 +1,7 @@
 /**
  * What was answered so far, counted by pool and outcome as the attempts are told, each once: no
- * count ever goes down. It knows pools that exist and codes of the error table alone, so it cannot
- * grow with what callers make up; a pool that is gone is forgotten.
+ * count of a pool ever goes down. It knows pools that exist and codes of the error table alone, so
+ * it cannot grow with what callers make up; a pool that is gone is forgotten.
  */
 import type { LogEntry } from '../store/entry.ts';
 import { Histogram } from './histogram.ts';
@@ -51,6 +51,11 @@ export class Tally {
     }
     tally.refused++;
     tally.refusals.set(outcome, (tally.refusals.get(outcome) ?? 0) + 1);
+  }
+
+  /** Forgets a pool: one that is made under its name begins at 0. */
+  forget(pool: string): void {
+    this.#pools.delete(pool);
   }
 
   /** Forgets all pools but these. */

@@ -57,7 +57,7 @@ export class Teller {
     const pool = this.#pools.get(lease.pool) as Pool;
     const at = lease.grantedAtMs + this.#clock.shiftMs;
     const row = entryOf(granted, attempt, { pool: lease.pool, at });
-    this.#log.write(row);
+    this.#log.keep(row);
     // A refusal tells of the pool without the grant, which has been given back by then.
     const refused = (code: ErrorCode): Refused => {
       const gauge = pool.gauge(this.#clock.nowMs());
@@ -66,6 +66,7 @@ export class Teller {
     if (!await this.#journal.covers(lease)) {
       return this.refuse(lease.pool, attempt, refused('storage_unavailable'));
     }
+    this.#log.heard(row);
     const { presence } = attempt;
     // A hang-up at the moment at which a wait ends is noticed only a little later.
     if (grant.hasWaited && !presence.isGone) await pause(this.#clock, HANG_UP_MS);

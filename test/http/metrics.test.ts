@@ -52,6 +52,23 @@ describe('GET /metrics', () => {
     expect(later.get('nthbouncer_wait_seconds_sum{pool="p1"}')).toBe(4);
   });
 
+  it('counts from 0 for a pool that is made again, as do its charts', async () => {
+    const test = await TestServer.start();
+    await test.openPool('p1');
+    await test.acquire('p1');
+    await test.acquire('p1');
+    test.server.desk.history.sample();
+    await test.admin('DELETE', '/pools/p1');
+    await test.openPool('p1');
+    const granted = async () => (await metricsOf(test)).get('nthbouncer_grants_total{pool="p1"}');
+    expect(await granted()).toBe(0);
+    await test.acquire('p1');
+    expect(await granted()).toBe(1);
+    await test.clock.pass(5000);
+    test.server.desk.history.sample();
+    expect(test.server.desk.history.read('p1', '5m').granted.at(-1)).toBe(1);
+  });
+
   it('makes no series of unknown names, slots or keys', async () => {
     const test = await TestServer.start();
     await test.openPool('p1');

@@ -109,6 +109,8 @@ describe('a lease that ends while it is written down', () => {
 describe('a flush that fails', () => {
   it('answers storage_unavailable, releases its grants and logs none of them', async () => {
     const rig = new Rig({ pool: long });
+    const heard: string[] = [];
+    rig.scheduler.log.heard = ({ outcome }) => heard.push(outcome);
     rig.store.trouble = 'failed';
     const told = rig.acquire();
     await rig.clock.settle();
@@ -120,6 +122,9 @@ describe('a flush that fails', () => {
     await rig.clock.pass(500);
     expect(rig.store.leases.size).toBe(0);
     expect(rig.store.entries.map(({ outcome }) => outcome)).toEqual(['storage_unavailable']);
+    expect(heard).toEqual(['storage_unavailable']);
+    await rig.hold();
+    expect(heard).toEqual(['storage_unavailable', 'granted']);
   });
 
   it('in doubt has its rows deleted by the next', async () => {
