@@ -124,8 +124,8 @@ export function Action(
   },
 ) {
   return (
-    <form hx-post={to} hx-target='find .told' class='action'>
-      {children}
+    <form method='post' action={to} hx-post={to} hx-target='find .told' class='action'>
+      <div class='shown'>{children}</div>
       <div class='row'>
         <button type='submit' class={kind}>{label}</button>
         <output class='told' aria-live='polite'>{told}</output>

@@ -1,0 +1,119 @@
+/** The forms of a pool's settings: what they send, and how they are drawn once they are saved. */
+import { describe, expect, it } from 'vitest';
+import { TestServer } from '../support/server.ts';
+
+const ORIGIN = 'http://127.0.0.1:8787';
+const PART = /<hx-partial hx-target="find .shown">(.*)<\/hx-partial>/s;
+
+/** A pool, and a browser that is signed in. */
+async function desk(settings: object = {}) {
+  const test = await TestServer.start();
+  await test.openPool('p1', settings);
+  const { sessions } = test.server.desk;
+  const id = await sessions.open(test.clock.nowMs());
+  const cookie = `nthbouncer=${id}`;
+  const headers = { cookie, origin: ORIGIN };
+  const token = { 'x-nthbouncer-write-token': sessions.writeToken(id), 'hx-request': 'true' };
+  const read = async (tab: string) =>
+    await (await test.call(`/admin/pools/p1/${tab}`, { headers })).text();
+  const send = async (what: string, fields: Record<string, string>) => {
+    const body = new URLSearchParams(fields).toString();
+    const path = `/admin/pools/p1/act/${what}`;
+    return await (await test.call(path, {
+      method: 'POST',
+      headers: { ...headers, ...token },
+      body,
+    }))
+      .text();
+  };
+  const spec = () => test.server.directory.get('p1')?.spec;
+  return { test, headers, read, send, spec };
+}
+
+/** The fields that a form sends, as it is drawn: text and hidden ones. */
+function fieldsIn(html: string): Record<string, string> {
+  const tags = html.match(/<input [^>]*>/g) ?? [];
+  return Object.fromEntries(
+    tags.filter((tag) => !/type="checkbox"/.test(tag) || / checked/.test(tag)).map((tag) => [
+      /name="([^"]*)"/.exec(tag)?.[1] ?? '',
+      /value="([^"]*)"/.exec(tag)?.[1] ?? '',
+    ]),
+  );
+}
+
+/** The form of a page that is sent there. */
+function formTo(what: string, page: string): string {
+  const [, form = ''] = page.split(`<form method="post" action="/admin/pools/p1/act/${what}"`);
+  return form.split('</form>')[0] ?? '';
+}
+
+const UPSTREAM = { url: 'http://127.0.0.1:9' };
+
+describe('a form of the settings that is saved', () => {
+  it('is drawn as a fresh page draws it, so that what is typed next is added', async () => {
+    const { read, send, spec } = await desk({ upstream: UPSTREAM });
+    let form = formTo('upstream', await read('settings'));
+    for (const [index, name] of ['first', 'second'].entries()) {
+      const path = `upstream.credentials.${index}`;
+      expect(form).toContain('<legend>New credential</legend>');
+      const answer = await send('upstream', {
+        ...fieldsIn(form),
+        'upstream:on': 'true',
+        [`${path}.name:text`]: name,
+        [`${path}.header:text`]: 'authorization',
+        [`${path}.value:secret`]: `Bearer sk-${name}`,
+      });
+      expect(answer).toMatch(/^Saved; .* with \d of ours\./);
+      expect(answer).not.toContain('sk-first');
+      expect(answer).not.toContain('sk-second');
+      form = PART.exec(answer)?.[1] ?? '';
+      expect(form).toContain(`<legend>Credential ${name}</legend>`);
+      expect(formTo('upstream', await read('settings'))).toContain(form);
+    }
+    expect(spec()?.upstream?.credentials.map(({ name, value }) => [name, value]))
+      .toEqual([['first', 'Bearer sk-first'], ['second', 'Bearer sk-second']]);
+  });
+
+  it('shows what its switch took away no more', async () => {
+    const credentials = [{ name: 'a', header: 'x-key', value: 'sk-a' }];
+    const { read, send, spec } = await desk({ upstream: { ...UPSTREAM, credentials } });
+    const form = formTo('upstream', await read('settings'));
+    const off = await send('upstream', { ...fieldsIn(form), 'upstream:on': '' });
+    expect(off).not.toContain('Credential a');
+    const again = { ...fieldsIn(off), 'upstream:on': 'true', 'upstream.url:text': UPSTREAM.url };
+    expect(await send('upstream', again)).toMatch(/^Saved; /);
+    expect(spec()?.upstream).toMatchObject({ ...UPSTREAM, credentials: [] });
+  });
+});
+
+describe('a form that was made from older settings', () => {
+  it('changes nothing, says so, and lets the forms of other parts be', async () => {
+    const { test, read, send, spec } = await desk();
+    const page = await read('settings');
+    const fields = fieldsIn(formTo('concurrency', page));
+    await test.admin('PATCH', '/pools/p1', { concurrency: { limit: 33 } });
+    const told = await send('concurrency', { ...fields, 'concurrency.mode:text': 'adaptive' });
+    expect(told).toContain('changed after this form was made, so nothing was saved');
+    expect(spec()?.concurrency).toMatchObject({ limit: 33, mode: 'fixed' });
+    const queue = fieldsIn(formTo('queue', page));
+    expect(await send('queue', { ...queue, 'queue.maxDepth:int': '7' })).toMatch(/^Saved; /);
+    expect(spec()?.queue.maxDepth).toBe(7);
+    const fresh = fieldsIn(formTo('concurrency', await read('settings')));
+    expect(await send('concurrency', { ...fresh, 'concurrency.mode:text': 'adaptive' }))
+      .toMatch(/^Saved; /);
+    expect(spec()?.concurrency).toMatchObject({ limit: 33, mode: 'adaptive' });
+  });
+
+  it.each([['access', 'access-json'], ['settings', 'upstream-json']])(
+    'of the JSON of %s is refused, too',
+    async (tab, what) => {
+      const { test, read, send } = await desk({ upstream: UPSTREAM });
+      const { seen = '' } = fieldsIn(formTo(what, await read(`${tab}?as=json`)));
+      const patch = { access: { key: { headers: ['x-a'] } }, upstream: { forwarded: true } };
+      const changed = await test.admin('PATCH', '/pools/p1', patch);
+      expect(changed.status).toBe(200);
+      const part = what.replace('-json', '');
+      expect(await send(what, { seen, [`${part}:json`]: '{}' })).toContain('nothing was saved');
+    },
+  );
+});
