@@ -41,6 +41,13 @@ export function Layout({ page, children }: { page: Page; children?: Child }) {
             </nav>
           )}
         </header>
+        {page.writeToken === '' ? null : (
+          <noscript>
+            <p class='container-fluid problem'>
+              JavaScript is switched off: this page shows what is, and changes nothing.
+            </p>
+          </noscript>
+        )}
         <p id='stale' class='container-fluid problem' role='status'></p>
         <main id='main' class='container-fluid' tabindex={-1}>{children}</main>
         <div id='live' class='visually-hidden' role='status'></div>

@@ -109,7 +109,7 @@ function makeRouter(server: Server): Hono<Surroundings> {
     router.on(route.method, route.path, (context) => {
       const { raw } = context.req;
       if (mayPass(route.access, raw, server)) return route.answer(context, server);
-      if (route.access === 'page') return askToSignIn(context);
+      if (route.access === 'page') return askToSignIn(context, server);
       return refuseSlowly(server, context.env.peer, raw.headers);
     });
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);

@@ -79,4 +79,28 @@ describe.skipIf(CHROMIUM === undefined)('a form that is saved', () => {
     await other.close();
     expect(faults).toEqual([]);
   });
+
+  it.each([['is not there yet', true], ['may not run', false]])(
+    'puts no secret into the address where the script %s, and does nothing',
+    async (_, javaScriptEnabled) => {
+      const context = await page.context().browser()?.newContext({
+        javaScriptEnabled,
+        storageState: await page.context().storageState(),
+      });
+      const bare = await context?.newPage() as Page;
+      await bare.route('**/htmx.js', (route) => route.abort());
+      await show('access', bare);
+      const notes = bare.locator('noscript p', { hasText: 'JavaScript is switched off' });
+      expect(await notes.count()).toBe(javaScriptEnabled ? 0 : 1);
+      const hmac = card('Signature (HMAC)', bare);
+      await hmac.getByRole('switch').check();
+      await hmac.getByLabel('Secret', { exact: true }).fill('s'.repeat(32));
+      await hmac.getByRole('button').click();
+      await bare.getByRole('heading', { name: 'Nothing was done' }).waitFor();
+      expect(bare.url()).not.toContain('sss');
+      await bare.goBack();
+      expect(bare.url()).toBe(`${server.origin}/admin/pools/default/access`);
+      await context?.close();
+    },
+  );
 });

@@ -47,6 +47,30 @@ function formTo(what: string, page: string): string {
   return form.split('</form>')[0] ?? '';
 }
 
+describe('a form that comes without the script', () => {
+  it('keeps its secrets out of the address, changes nothing, and is told why', async () => {
+    const { test, headers, read, spec } = await desk();
+    for (const tab of ['', '/settings', '/access', '/settings?as=json']) {
+      const page = await (await test.call(`/admin/pools/p1${tab}`, { headers })).text();
+      const forms = page.match(/<form [^>]*>/g) ?? [];
+      expect(forms).not.toEqual([]);
+      for (const form of forms) {
+        expect(form).toMatch(/^<form method="post" action="([^"]+)" hx-post="\1"/);
+      }
+    }
+    const fields = fieldsIn(formTo('upstream', await read('settings')));
+    const typed = { ...fields, 'upstream:on': 'true', 'upstream.url:text': UPSTREAM.url };
+    const body = new URLSearchParams(typed).toString();
+    const path = '/admin/pools/p1/act/upstream';
+    const told = await test.call(path, { method: 'POST', headers, body });
+    expect(told.status).toBe(403);
+    expect(await told.text()).toMatch(/Nothing was done.*without the page’s script/s);
+    const strange = await test.call(path, { method: 'POST', body });
+    expect(strange.headers.get('location')).toBe('/admin/sign-in');
+    expect(spec()?.upstream).toBeNull();
+  });
+});
+
 const UPSTREAM = { url: 'http://127.0.0.1:9' };
 
 describe('a form of the settings that is saved', () => {
