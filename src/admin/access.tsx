@@ -167,13 +167,13 @@ const TOKEN: Policy = {
       name: 'access.jwt.issuer:lines?',
       label: 'Issuers',
       input: 'lines',
-      about: 'One a line, of which one must match; empty: any.',
+      about: 'One a line, of which one must match; empty: any. Set both this and the audience.',
     },
     {
       name: 'access.jwt.audience:lines?',
       label: 'Audiences',
       input: 'lines',
-      about: 'One a line, of which one must match; empty: any.',
+      about: 'The same; empty, tokens for other applications pass.',
     },
     {
       name: 'access.jwt.header:text?',

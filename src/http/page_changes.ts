@@ -10,7 +10,7 @@ import { Problem } from '../admin/layout.tsx';
 import type { Json } from '../admin/shapes.ts';
 import type { Issue } from '../errors.ts';
 import type { Form } from './form.ts';
-import { jsonOfForm } from './form.ts';
+import { jsonOfForm, lacksSecret } from './form.ts';
 import type { Told } from './inside.ts';
 import { askApi, readApi } from './inside.ts';
 import { pieceAnswer } from './page_answer.ts';
@@ -18,6 +18,9 @@ import type { Server } from './server.ts';
 
 const STALE = 'These settings were changed after this form was made, so nothing was saved: load ' +
   'the page again to see them, and make your change there.';
+
+const NO_SECRET = 'Nothing was saved: a secret is wanted, and none is stored yet. Type one into ' +
+  'the field that is marked.';
 
 /** What the forms of a pool show. @throws Fault where there is no such pool */
 export async function shownOf(server: Server, name: string): Promise<Shown> {
@@ -39,12 +42,24 @@ export async function saveChange(
   }
   const path = `/pools/${encodeURIComponent(name)}`;
   const told = await askApi(server, { method: 'PATCH', path, body });
-  if (!told.ok) return problemAnswer(context, told);
+  if (!told.ok) return problemAnswer(context, told, (path) => lacksSecret(form, path));
   return pieceAnswer(context, Saved({ change, shown: await shownOf(server, name) }));
 }
 
-/** What the API refused, for the form that asked. */
-export function problemAnswer(context: Context, { json }: Told): Response {
-  const issues = (json['issues'] ?? []) as Issue[];
-  return pieceAnswer(context, Problem({ message: String(json['message']), issues }));
+/**
+ * What the API refused, for the form that asked. Of a secret it can only say that there is none:
+ * the form, in which an empty one keeps what is stored, says that nothing is.
+ */
+export function problemAnswer(
+  context: Context,
+  { json }: Told,
+  isLacking: (path: string) => boolean = () => false,
+): Response {
+  const told = (json['issues'] ?? []) as Issue[];
+  const issues = told.map(({ path, reason }) => ({
+    path,
+    reason: isLacking(path) ? 'is wanted here: none is stored yet' : reason,
+  }));
+  const message = isLacking(told[0]?.path ?? '') ? NO_SECRET : String(json['message']);
+  return pieceAnswer(context, Problem({ message, issues }));
 }

@@ -47,6 +47,39 @@ function formTo(what: string, page: string): string {
   return form.split('</form>')[0] ?? '';
 }
 
+describe('a form that lacks a secret', () => {
+  it.each([
+    ['hmac', 'access', { 'access.hmac:on': 'true', 'access.hmac.secrets:secrets': '' }],
+    ['upstream', 'settings', {
+      'upstream:on': 'true',
+      'upstream.url:text': 'http://127.0.0.1:9',
+      'upstream.credentials.0.name:text': 'a',
+      'upstream.credentials.0.header:text': 'x-key',
+    }],
+  ])('says in %s what is wanted, and where', async (what, tab, typed) => {
+    const { read, send, spec } = await desk();
+    const before = spec();
+    const told = await send(what, { ...fieldsIn(formTo(what, await read(tab))), ...typed });
+    expect(told).toContain('>Nothing was saved: a secret is wanted, and none is stored yet.');
+    expect(told).toContain('is wanted here: none is stored yet');
+    expect(told).not.toContain('none came');
+    expect(spec()).toEqual(before);
+  });
+});
+
+describe('a rule for tokens', () => {
+  it.each([
+    [{}, /with RS256\. Tokens of any issuer and any audience pass: set both/],
+    [{ issuer: 'https://id.example' }, /by https:\S+\. Tokens of any audience pass: set both/],
+    [{ issuer: 'https://id.example', audience: 'a' }, /by https:\S+ for a\.</],
+  ])('says which tokens pass that were not meant: %j', async (jwt, told) => {
+    const jwksUrl = 'https://id.example/keys';
+    const { test, read } = await desk();
+    await test.admin('PATCH', '/pools/p1', { access: { jwt: { jwksUrl, ...jwt } } });
+    expect(formTo('jwt', await read('access'))).toMatch(told);
+  });
+});
+
 describe('a form that comes without the script', () => {
   it('keeps its secrets out of the address, changes nothing, and is told why', async () => {
     const { test, headers, read, spec } = await desk();
