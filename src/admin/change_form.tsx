@@ -68,8 +68,13 @@ function Drawn({ change, shown }: { change: Change; shown: Shown }) {
 /** The field that says which state of its part a form was made from. */
 export const SEEN = 'seen';
 
-/** Tells one state of a part of the settings from another. */
+/** Tells one state of a part of the settings from another, in whatever order its fields come. */
 export function markOf(spec: Json, path: string): string {
-  const text = JSON.stringify(at(spec, path));
+  const text = JSON.stringify(at(spec, path), (_, value) => inOrder(value));
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
+
+function inOrder(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
 }

@@ -161,6 +161,15 @@ describe('a form that was made from older settings', () => {
     expect(spec()?.concurrency).toMatchObject({ limit: 33, mode: 'adaptive' });
   });
 
+  it('is not one where only the order of stored fields changed', async () => {
+    const { test, read, send, spec } = await desk();
+    await test.admin('PATCH', '/pools/p1', { lease: { termMs: 60_000 } });
+    const lease = fieldsIn(formTo('lease', await read('settings')));
+    await test.admin('PATCH', '/pools/p1', { concurrency: { limit: 5 } });
+    expect(await send('lease', { ...lease, 'lease.termMs:int': '50000' })).toMatch(/^Saved; /);
+    expect(spec()?.lease.termMs).toBe(50_000);
+  });
+
   it.each([['access', 'access-json'], ['settings', 'upstream-json']])(
     'of the JSON of %s is refused, too',
     async (tab, what) => {
