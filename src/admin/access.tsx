@@ -5,12 +5,12 @@
 import { CEILINGS } from '../ceilings.ts';
 import { AsJson, JsonPage } from './as_json.tsx';
 import { claimsText } from './claims.ts';
+import type { Change, Shown } from './change_form.tsx';
+import { ChangeForm } from './change_form.tsx';
 import type { Field } from './fields.tsx';
 import { Fields, OnOff } from './fields.tsx';
 import type { Rule } from './in_force.ts';
-import { inForce } from './in_force.ts';
 import { Keys } from './keys.tsx';
-import { Action } from './layout.tsx';
 import type { PoolPage } from './pool.tsx';
 import { PoolLayout } from './pool.tsx';
 import type { Json } from './shapes.ts';
@@ -167,13 +167,13 @@ const TOKEN: Policy = {
       name: 'access.jwt.issuer:lines?',
       label: 'Issuers',
       input: 'lines',
-      about: 'One a line, of which one must match; empty: any.',
+      about: 'One a line, of which one must match; empty: any. Set both this and the audience.',
     },
     {
       name: 'access.jwt.audience:lines?',
       label: 'Audiences',
       input: 'lines',
-      about: 'One a line, of which one must match; empty: any.',
+      about: 'The same; empty, tokens for other applications pass.',
     },
     {
       name: 'access.jwt.header:text?',
@@ -227,15 +227,39 @@ const CLOUDFLARE: Policy = {
 
 const POLICIES = [KEY, ADDRESSES, SIGNATURE, TOKEN, CLOUDFLARE];
 
+export const RULES: Readonly<Record<string, Change>> = Object.fromEntries(
+  POLICIES.map((policy) => [policy.rule, changeOf(policy)]),
+);
+
+function changeOf({ rule, title, effect, onOff, fields }: Policy): Change {
+  const path = `access.${rule}`;
+  return {
+    path,
+    rule,
+    label: `Save ${rule === 'cloudflareAccess' ? title : lowered(title)}`,
+    draw: ({ spec }) => {
+      const set = at(spec, path) as Json | null;
+      return (
+        <>
+          {onOff === null ? null : <OnOff path={path} isOn={set !== null} label={onOff} />}
+          <p class='effect'>{effect}</p>
+          <Fields fields={fields} spec={rule === 'jwt' ? withJwtShown(spec, set) : spec} />
+          {rule === 'jwt' ? <KnownClaims set={set} /> : null}
+        </>
+      );
+    },
+  };
+}
+
 export function AccessPage(
-  { frame, spec, keys, isJson }: {
+  { frame, shown, keys, isJson }: {
     frame: PoolPage;
-    spec: Json;
+    shown: Shown;
     keys: readonly Json[];
     isJson: boolean;
   },
 ) {
-  if (isJson) return <JsonPage frame={frame} spec={spec} name='access' />;
+  if (isJson) return <JsonPage frame={frame} shown={shown} part='access' />;
   const act = `/admin/pools/${frame.view.name}/act`;
   return (
     <PoolLayout {...frame}>
@@ -243,36 +267,19 @@ export function AccessPage(
       <h2>Rules</h2>
       <p>A call must pass every rule that is on. A change applies to the next call.</p>
       {POLICIES.map((policy) => (
-        <PolicyForm key={policy.rule} policy={policy} spec={spec} act={act} />
+        <section aria-label={policy.title} class='card'>
+          <h3>{policy.title}</h3>
+          <ChangeForm name={policy.rule} change={changeOf(policy)} shown={shown} />
+        </section>
       ))}
       <AsJson tab='access' pool={frame.view.name} what='the rules' />
     </PoolLayout>
   );
 }
 
-function PolicyForm({ policy, spec, act }: { policy: Policy; spec: Json; act: string }) {
-  const { rule, title, effect, onOff, fields } = policy;
-  const set = at(spec, `access.${rule}`) as Json | null;
-  return (
-    <section aria-label={title} class='card'>
-      <h3>{title}</h3>
-      <Action
-        to={`${act}/${rule}`}
-        label={`Save ${rule === 'cloudflareAccess' ? title : lowered(title)}`}
-        told={`Now: ${inForce(rule, spec)}`}
-      >
-        {onOff === null
-          ? null
-          : <OnOff path={`access.${rule}`} isOn={set !== null} label={onOff} />}
-        <p class='effect'>{effect}</p>
-        <Fields fields={fields} spec={rule === 'jwt' ? withJwtShown(spec, set) : spec} />
-        {rule === 'jwt' ? <KnownClaims set={set} /> : null}
-      </Action>
-    </section>
-  );
+function lowered(text: string): string {
+  return `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
 }
-
-const lowered = (text: string) => `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
 
 /** The settings with the parts of a token's rule as their fields show them. */
 function withJwtShown(spec: Json, set: Json | null): Json {

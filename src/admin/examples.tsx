@@ -22,15 +22,24 @@ export function Examples({ spec, place }: { spec: Json; place: Place }) {
   const name = String(spec['name']);
   const [lock, proxied] = [`${place.origin}/pools/${name}/lock`, proxiedUrl(name, place)];
   const wanted = Object.keys(BEYOND_KEYS).filter((rule) => at(spec, `access.${rule}`) !== null);
-  const samples = { curl: curlOf(lock), TypeScript: scriptOf(lock), Python: pythonOf(lock) };
+  const isKeyed = at(spec, 'access.key.required') !== false;
+  const samples = {
+    curl: curlOf(lock, isKeyed),
+    TypeScript: scriptOf(lock, isKeyed),
+    Python: pythonOf(lock, isKeyed),
+  };
   return (
     <section aria-labelledby='examples'>
       <h2 id='examples'>Examples</h2>
-      <p>
-        Put a key into <code>NTHBOUNCER_KEY</code>{' '}
-        first (<code>export NTHBOUNCER_KEY=nb_live_…</code>
-        ): <a href={`/admin/pools/${name}/access`}>make one</a>.
-      </p>
+      {isKeyed
+        ? (
+          <p>
+            Put a key into <code>NTHBOUNCER_KEY</code>{' '}
+            first (<code>export NTHBOUNCER_KEY=nb_live_…</code>
+            ): <a href={`/admin/pools/${name}/access`}>make one</a>.
+          </p>
+        )
+        : <p>This pool wants no key, so the examples send none.</p>}
       {wanted.length === 0 ? null : (
         <p>
           A call of this pool must also{' '}
@@ -52,7 +61,7 @@ export function Examples({ spec, place }: { spec: Json; place: Place }) {
             <p>
               Or change nothing in a program but its base URL: <code>{proxied}</code>
             </p>
-            <Sample title='Proxied' code={proxiedOf(proxied, spec)} />
+            <Sample title='Proxied' code={proxiedOf(proxied, isKeyed, spec)} />
           </>
         )}
     </section>
@@ -82,23 +91,25 @@ function proxiedUrl(name: string, { origin, baseDomain }: Place): string {
   return `${protocol}//${name}.${baseDomain}${port === '' ? '' : `:${port}`}`;
 }
 
-const KEY = '-H "X-Nthpool-Key: $NTHBOUNCER_KEY"';
+const KEY = ' -H "X-Nthpool-Key: $NTHBOUNCER_KEY"';
 
-function curlOf(lock: string): string {
+function curlOf(lock: string, isKeyed: boolean): string {
+  const key = isKeyed ? KEY : '';
   return `LOCK=${lock}
-ANSWER=$(curl -s -X POST $LOCK/acquire ${KEY} -d '{"waitMs": 5000}')
+ANSWER=$(curl -s -X POST $LOCK/acquire${key} -d '{"waitMs": 5000}')
 echo "$ANSWER"
 SLOT=$(echo "$ANSWER" | sed 's/.*"slotId":"\\([^"]*\\)".*/\\1/')
 
 # while the work goes on, every renewIntervalMs
-curl -s -X POST $LOCK/$SLOT/renew ${KEY}
+curl -s -X POST $LOCK/$SLOT/renew${key}
 # when it is done: how did the upstream answer?
-curl -s -X POST $LOCK/$SLOT/release ${KEY} -d '{"status": 200}'`;
+curl -s -X POST $LOCK/$SLOT/release${key} -d '{"status": 200}'`;
 }
 
-function scriptOf(lock: string): string {
+function scriptOf(lock: string, isKeyed: boolean): string {
+  const key = isKeyed ? " 'X-Nthpool-Key': process.env.NTHBOUNCER_KEY ?? '' " : '';
   return `const lock = '${lock}';
-const headers = { 'X-Nthpool-Key': process.env.NTHBOUNCER_KEY ?? '' };
+const headers = {${key}};
 const post = (path: string, body: unknown) =>
   fetch(\`\${lock}/\${path}\`, { method: 'POST', headers, body: JSON.stringify(body) });
 
@@ -114,13 +125,14 @@ try {
 }`;
 }
 
-function pythonOf(lock: string): string {
-  return `import json, os, urllib.request
+function pythonOf(lock: string, isKeyed: boolean): string {
+  const key = isKeyed ? '"X-Nthpool-Key": os.environ["NTHBOUNCER_KEY"]' : '';
+  return `import json${isKeyed ? ', os' : ''}, urllib.request
 
 def post(path, body):
     request = urllib.request.Request(
         "${lock}/" + path,
-        json.dumps(body).encode(), {"X-Nthpool-Key": os.environ["NTHBOUNCER_KEY"]})
+        json.dumps(body).encode(), {${key}})
     return json.load(urllib.request.urlopen(request))  # raises where there is no slot
 
 slot = post("acquire", {"waitMs": 5000})["slotId"]
@@ -132,8 +144,9 @@ finally:
 }
 
 /** The key goes where the pool takes it and a program sends it: as a Bearer token, if it may. */
-function proxiedOf(url: string, spec: Json): string {
+function proxiedOf(url: string, isKeyed: boolean, spec: Json): string {
+  if (!isKeyed) return `curl -s ${url}/`;
   const schemes = at(spec, 'access.key.authorization');
   const takesBearer = Array.isArray(schemes) && schemes.includes('Bearer');
-  return `curl -s ${url}/ ${takesBearer ? '-H "Authorization: Bearer $NTHBOUNCER_KEY"' : KEY}`;
+  return `curl -s ${url}/${takesBearer ? ' -H "Authorization: Bearer $NTHBOUNCER_KEY"' : KEY}`;
 }

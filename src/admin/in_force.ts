@@ -46,7 +46,7 @@ const SENTENCES: Readonly<Record<Rule, (set: Json, spec: Json) => string>> = {
     const where = set['header'] === null ? 'Authorization: Bearer' : String(set['header']);
     return `Each call must bring a token in ${where}, signed ${from} with ${
       list(set['algorithms']).join(' or ')
-    }${named(' by ', set['issuer'])}${named(' for ', set['audience'])}.`;
+    }${named(' by ', set['issuer'])}${named(' for ', set['audience'])}.${laxness(set)}`;
   },
   cloudflareAccess: (set) =>
     `Each call must come through Cloudflare Access of ${String(set['teamDomain'])}, for ${
@@ -58,6 +58,14 @@ const SENTENCES: Readonly<Record<Rule, (set: Json, spec: Json) => string>> = {
     return `Requests to the pool’s host are forwarded to ${String(set['url'])}, with ${with_}.`;
   },
 };
+
+/** Where a token of the same keys passes that was never meant for this pool. */
+function laxness({ issuer, audience }: Json): string {
+  const open = [['issuer', issuer], ['audience', audience]].filter(([, set]) => set === null);
+  if (open.length === 0) return '';
+  const any = open.map(([name]) => `any ${String(name)}`).join(' and ');
+  return ` Tokens of ${any} pass: set both, since one key often signs for many applications.`;
+}
 
 /** Where nothing else asks who calls either. */
 function openness(spec: Json): string {

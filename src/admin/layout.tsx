@@ -41,6 +41,13 @@ export function Layout({ page, children }: { page: Page; children?: Child }) {
             </nav>
           )}
         </header>
+        {page.writeToken === '' ? null : (
+          <noscript>
+            <p class='container-fluid problem'>
+              JavaScript is switched off: this page shows what is, and changes nothing.
+            </p>
+          </noscript>
+        )}
         <p id='stale' class='container-fluid problem' role='status'></p>
         <main id='main' class='container-fluid' tabindex={-1}>{children}</main>
         <div id='live' class='visually-hidden' role='status'></div>
@@ -124,8 +131,8 @@ export function Action(
   },
 ) {
   return (
-    <form hx-post={to} hx-target='find .told' class='action'>
-      {children}
+    <form method='post' action={to} hx-post={to} hx-target='find .told' class='action'>
+      <div class='shown'>{children}</div>
       <div class='row'>
         <button type='submit' class={kind}>{label}</button>
         <output class='told' aria-live='polite'>{told}</output>

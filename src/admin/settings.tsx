@@ -1,27 +1,36 @@
 /**
  * A pool's settings as forms with bounds and units. Where its calls go is a form of its own.
  */
+import type { Change, Shown } from './change_form.tsx';
+import { ChangeForm } from './change_form.tsx';
 import type { Field } from './fields.tsx';
 import { Fields, ms } from './fields.tsx';
-import { Action } from './layout.tsx';
 import type { PoolPage } from './pool.tsx';
 import { PoolLayout } from './pool.tsx';
-import type { Json } from './shapes.ts';
 import { AsJson, JsonPage } from './as_json.tsx';
-import { UpstreamForm } from './upstream.tsx';
+import { UPSTREAM, UpstreamForm } from './upstream.tsx';
 
-/** What a change will do. */
-const EFFECTS: Readonly<Record<string, string>> = {
-  Concurrency: 'Raised, it serves waiters at once. Lowered, it takes no slot away: nobody is ' +
-    'granted one until enough have come back.',
-  Queue: 'Who waits already stays in the queue, for as long as it was told.',
-  Lease: 'Applies to leases that are granted from now on; held ones keep what they were told.',
-  Rate: 'Counts what was started in the last 60 s too. While a rate is used up, callers wait.',
-  'Access log': 'What is beyond the new bounds is deleted soon, for good.',
+/** The title of each part, and what a change of it will do. */
+const TOLD: Readonly<Record<string, readonly [title: string, effect: string]>> = {
+  concurrency: [
+    'Concurrency',
+    'Raised, it serves waiters at once. Lowered, it takes no slot away: nobody is granted one ' +
+    'until enough have come back.',
+  ],
+  queue: ['Queue', 'Who waits already stays in the queue, for as long as it was told.'],
+  lease: [
+    'Lease',
+    'Applies to leases that are granted from now on; held ones keep what they were told.',
+  ],
+  rate: [
+    'Rate',
+    'Counts what was started in the last 60 s too. While a rate is used up, callers wait.',
+  ],
+  log: ['Access log', 'What is beyond the new bounds is deleted soon, for good.'],
 };
 
 const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
-  Concurrency: [
+  concurrency: [
     {
       name: 'concurrency.mode:text',
       label: 'Mode',
@@ -51,7 +60,7 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
       about: 'Counts while adaptive: never above.',
     },
   ],
-  Queue: [
+  queue: [
     {
       name: 'queue.maxDepth:int',
       label: 'Depth (waiters)',
@@ -66,7 +75,7 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
       'Who asks for a longer wait gets this one.',
     ),
   ],
-  Lease: [
+  lease: [
     ms(
       'Term',
       'lease.termMs',
@@ -81,7 +90,7 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
       'No lease lasts longer, however often it is renewed.',
     ),
   ],
-  Rate: [
+  rate: [
     {
       name: 'rate.rpm:int?',
       label: 'Starts a minute',
@@ -123,7 +132,7 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
     },
     ms('Longest pause', 'rate.maxPauseMs', [0, 86_400_000], 'That an upstream can cause.'),
   ],
-  'Access log': [
+  log: [
     {
       name: 'log.retentionDays:int',
       label: 'Keep (days)',
@@ -141,33 +150,37 @@ const SECTIONS: Readonly<Record<string, readonly Field[]>> = {
   ],
 };
 
+const PARTS: Readonly<Record<string, Change>> = Object.fromEntries(
+  Object.entries(SECTIONS).map(([path, fields]) => [path, {
+    path,
+    label: `Save ${(TOLD[path]?.[0] ?? path).toLowerCase()}`,
+    draw: ({ spec }: Shown) => <Fields fields={fields} spec={spec} />,
+  }]),
+);
+
+export const SETTINGS: Readonly<Record<string, Change>> = { ...PARTS, upstream: UPSTREAM };
+
 export function SettingsPage(
-  { frame, spec, credentials, isJson }: {
-    frame: PoolPage;
-    spec: Json;
-    /** What each credential of the upstream does now. */
-    credentials: readonly Json[];
-    isJson: boolean;
-  },
+  { frame, shown, isJson }: { frame: PoolPage; shown: Shown; isJson: boolean },
 ) {
-  if (isJson) return <JsonPage frame={frame} spec={spec} name='upstream' />;
-  const act = `/admin/pools/${frame.view.name}/act`;
+  if (isJson) return <JsonPage frame={frame} shown={shown} part='upstream' />;
   return (
     <PoolLayout {...frame}>
       <p>
         A change applies at once; nothing restarts, and nobody who holds a slot loses it. Each form
         is saved by itself.
       </p>
-      {Object.entries(SECTIONS).map(([title, fields]) => (
-        <section aria-label={title} class='card'>
-          <h2>{title}</h2>
-          <p class='effect'>{EFFECTS[title]}</p>
-          <Action to={`${act}/change`} label={`Save ${title.toLowerCase()}`}>
-            <Fields fields={fields} spec={spec} />
-          </Action>
-        </section>
-      ))}
-      <UpstreamForm act={act} spec={spec} states={credentials} />
+      {Object.entries(PARTS).map(([path, change]) => {
+        const [title, effect] = TOLD[path] ?? [path, ''];
+        return (
+          <section aria-label={title} class='card'>
+            <h2>{title}</h2>
+            <p class='effect'>{effect}</p>
+            <ChangeForm name={path} change={change} shown={shown} />
+          </section>
+        );
+      })}
+      <UpstreamForm shown={shown} />
       <AsJson tab='settings' pool={frame.view.name} what='the upstream' />
     </PoolLayout>
   );

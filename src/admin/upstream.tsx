@@ -2,10 +2,11 @@
  * Where a pool's requests are forwarded, and the credentials that they carry. The value of a
  * credential goes in and never comes out.
  */
+import type { Change, Shown } from './change_form.tsx';
+import { ChangeForm } from './change_form.tsx';
 import type { Field } from './fields.tsx';
 import { Fields, ms, OnOff } from './fields.tsx';
-import { inForce } from './in_force.ts';
-import { Action, Time } from './layout.tsx';
+import { Time } from './layout.tsx';
 import type { Json } from './shapes.ts';
 import { at, text } from './shapes.ts';
 
@@ -58,38 +59,47 @@ const TO: readonly Field[] = [
   },
 ];
 
-export function UpstreamForm(
-  { act, spec, states }: { act: string; spec: Json; states: readonly Json[] },
-) {
-  const credentials = (at(spec, 'upstream.credentials') ?? []) as readonly Json[];
+export const UPSTREAM: Change = {
+  path: 'upstream',
+  label: 'Save upstream',
+  rule: 'upstream',
+  draw: ({ spec, credentials }) => (
+    <>
+      <OnOff path='upstream' isOn={spec['upstream'] !== null} label='Forward requests' />
+      <p class='effect'>
+        Requests that come from now on go there; those under way end where they are. Switched off,
+        the credentials are forgotten, and requests to the pool’s host get 501.
+      </p>
+      <Fields fields={TO} spec={spec} />
+      <Credentials spec={spec} states={credentials} />
+    </>
+  ),
+};
+
+export function UpstreamForm({ shown }: { shown: Shown }) {
   return (
     <section id='upstream' aria-label='Upstream' class='card'>
       <h2>Upstream and credentials</h2>
-      <Action
-        to={`${act}/upstream`}
-        label='Save upstream'
-        told={`Now: ${inForce('upstream', spec)}`}
-      >
-        <OnOff path='upstream' isOn={spec['upstream'] !== null} label='Forward requests' />
-        <p class='effect'>
-          Requests that come from now on go there; those under way end where they are. Switched off,
-          the credentials are forgotten, and requests to the pool’s host get 501.
-        </p>
-        <Fields fields={TO} spec={spec} />
-        <fieldset class='credentials'>
-          <legend>Credentials</legend>
-          <p>
-            Each takes the place of the caller’s header of its name; of several, the one that was
-            used least recently is taken. The value is the whole header, Bearer sk-… say; it is
-            never shown, and left empty, what is stored under its name stays.
-          </p>
-          {[...credentials, null].map((credential, index) => (
-            <Credential credential={credential} index={index} state={states[index]} />
-          ))}
-          <input type='hidden' name='upstream.credentials:list' value='' />
-        </fieldset>
-      </Action>
+      <ChangeForm name='upstream' change={UPSTREAM} shown={shown} />
     </section>
+  );
+}
+
+function Credentials({ spec, states }: { spec: Json; states: readonly Json[] }) {
+  const credentials = (at(spec, 'upstream.credentials') ?? []) as readonly Json[];
+  return (
+    <fieldset class='credentials'>
+      <legend>Credentials</legend>
+      <p>
+        Each takes the place of the caller’s header of its name; of several, the one that was used
+        least recently is taken. The value is the whole header, Bearer sk-… say; it is never shown,
+        and left empty, what is stored under its name stays.
+      </p>
+      {[...credentials, null].map((credential, index) => (
+        <Credential credential={credential} index={index} state={states[index]} />
+      ))}
+      <input type='hidden' name='upstream.credentials:list' value='' />
+    </fieldset>
   );
 }
 

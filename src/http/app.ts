@@ -23,6 +23,7 @@ import type { Access } from './route.ts';
 import { PAGE_ROUTES } from './pages.ts';
 import { answerOf, requestOf } from './routed.ts';
 import { ROUTES } from './routes.ts';
+import { schemeOf } from './scheme.ts';
 import type { Peer, Server } from './server.ts';
 import { sessionMayPass } from './session.ts';
 import { askToSignIn } from './sign_in.ts';
@@ -38,7 +39,7 @@ export function makeApp(server: Server): Respond {
   return sorting(server, (request, peer, pool) => {
     if (pool !== null) return proxy.answer(request, peer, { pool, isPoolHost: true });
     if (request.headBytes > CEILINGS.headBytes) return faultAnswer('head_too_large');
-    return locks.answer(request, peer) ?? routed(router, request, { peer, isTls: server.isTls });
+    return locks.answer(request, peer) ?? routed(router, request, { peer, server });
   });
 }
 
@@ -86,11 +87,13 @@ function twofoldAnswer(): Answer {
 async function routed(
   router: Hono<Surroundings>,
   incoming: Incoming,
-  { peer, isTls }: { peer: Peer; isTls: boolean },
+  { peer, server }: { peer: Peer; server: Server },
 ): Promise<Answer> {
+  const isTrusted = server.access.addresses.isTrusted(peer);
+  const scheme = schemeOf(incoming.headers, { isTls: server.isTls, isTrusted });
   let request: Request;
   try {
-    request = requestOf(incoming, { isTls });
+    request = requestOf(incoming, { isTls: scheme.toLowerCase() === 'https' });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     // The platform has no such requests: TRACE and its like, or a host that is none.
@@ -110,7 +113,7 @@ function makeRouter(server: Server): Hono<Surroundings> {
     router.on(route.method, route.path, (context) => {
       const { raw } = context.req;
       if (mayPass(route.access, raw, server)) return route.answer(context, server);
-      if (route.access === 'page') return askToSignIn(context);
+      if (route.access === 'page') return askToSignIn(context, server);
       return refuseSlowly(server, context.env.peer, raw.headers);
     });
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);

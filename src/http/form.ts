@@ -36,6 +36,14 @@ export function jsonOfForm(form: Form): Json {
   return root;
 }
 
+/** Whether a secret goes to this path, and its fields were left empty. */
+export function lacksSecret(form: Form, path: string): boolean {
+  return ['secret', 'secrets'].some((type) => {
+    const text = form.get(`${path}:${type}`);
+    return text !== undefined && valueOf(type, text) === LEFT_OUT;
+  });
+}
+
 /** What is null whatever else its fields say: a rule that is off, and choices not taken. */
 function switchedOff(form: Form): string[] {
   const off: string[] = [];

@@ -5,10 +5,8 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { CEILINGS } from '../ceilings.ts';
-import type { Issue } from '../errors.ts';
+import { changeOf } from '../admin/changes.ts';
 import { Problem } from '../admin/layout.tsx';
-import type { Rule } from '../admin/in_force.ts';
-import { inForce } from '../admin/in_force.ts';
 import { FreshKey } from '../admin/keys.tsx';
 import { readBody } from './body.ts';
 import { Fault } from './fault.ts';
@@ -17,6 +15,7 @@ import { formOf, jsonOfForm } from './form.ts';
 import type { Ask, Told } from './inside.ts';
 import { askApi } from './inside.ts';
 import { goTo, pieceAnswer } from './page_answer.ts';
+import { problemAnswer, saveChange } from './page_changes.ts';
 import type { Server } from './server.ts';
 import { epochMs } from './server.ts';
 
@@ -33,8 +32,6 @@ interface Action {
   readonly ask: (form: Form, server: Server) => Ask;
   /** What is told in its form, where no page follows. */
   readonly says?: string;
-  /** The rule that it changes, and whose new effect is told. */
-  readonly tells?: Rule;
 }
 
 /**
@@ -55,8 +52,6 @@ const post = (path: string) => (form: Form): Ask => ({
   body: jsonOfForm(form),
 });
 
-const change = (form: Form): Ask => ({ method: 'PATCH', path: '', body: jsonOfForm(form) });
-
 const ACTIONS: Readonly<Record<string, Action>> = {
   pause: {
     next: '',
@@ -73,13 +68,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   drain: { next: '', isConfirmed: true, ask: post('/drain') },
   delete: { next: null, isConfirmed: true, ask: () => ({ method: 'DELETE', path: '' }) },
-  change: { next: '', ask: change },
-  key: { next: '', tells: 'key', ask: change },
-  ip: { next: '', tells: 'ip', ask: change },
-  hmac: { next: '', tells: 'hmac', ask: change },
-  jwt: { next: '', tells: 'jwt', ask: change },
-  cloudflareAccess: { next: '', tells: 'cloudflareAccess', ask: change },
-  upstream: { next: '', tells: 'upstream', ask: change },
   'take-back': {
     next: '/slots',
     ask: (form) => ({ method: 'DELETE', path: `/slots/${part(form, 'ref')}` }),
@@ -113,13 +101,17 @@ function answering(answer: (context: Context, server: Server) => Promise<Respons
 export const makePool = answering(async (context, server) => {
   const body = jsonOfForm(await readForm(context, server));
   const told = await askApi(server, { method: 'POST', path: '/pools', body });
-  if (!told.ok) return problem(context, told);
+  if (!told.ok) return problemAnswer(context, told);
   return goTo(context, `/admin/pools/${String(told.json['name'])}`);
 });
 
 export const act = answering(async (context, server) => {
   const name = context.req.param('pool') ?? '';
   const what = context.req.param('what') ?? '';
+  const change = changeOf(what);
+  if (change !== undefined) {
+    return await saveChange(context, server, { change, form: await readForm(context, server) });
+  }
   const action = Object.hasOwn(ACTIONS, what) ? ACTIONS[what] : undefined;
   if (action === undefined) return pieceAnswer(context, Problem({ message: 'Unknown action.' }));
   const form = await readForm(context, server);
@@ -131,15 +123,11 @@ export const act = answering(async (context, server) => {
   const ask = action.ask(form, server);
   const path = `/pools/${encodeURIComponent(name)}${ask.path}`;
   const told = await patiently(server, { ...ask, path }, what === 'drain');
-  if (!told.ok) return problem(context, told);
+  if (!told.ok) return problemAnswer(context, told);
   if (what === 'make-key') {
     return pieceAnswer(context, FreshKey({ value: String(told.json['key']) }));
   }
   if (action.says !== undefined) return pieceAnswer(context, html`${action.says}`);
-  if (action.ask === change) {
-    const now = action.tells === undefined ? '' : ` Now: ${inForce(action.tells, told.json)}`;
-    return pieceAnswer(context, html`${`Saved; it applies from now on.${now}`}`);
-  }
   return goTo(context, action.next === null ? '/admin' : `/admin/pools/${name}${action.next}`);
 });
 
@@ -149,11 +137,6 @@ function patiently(server: Server, ask: Ask, isDrain: boolean): Promise<Told> {
   const gone = new AbortController();
   server.scheduler.clock.after(DRAIN_SHOWN_MS, () => gone.abort());
   return askApi(server, { ...ask, signal: gone.signal });
-}
-
-function problem(context: Context, { json }: Told): Response {
-  const issues = (json['issues'] ?? []) as Issue[];
-  return pieceAnswer(context, Problem({ message: String(json['message']), issues }));
 }
 
 function part(form: Form, name: string): string {

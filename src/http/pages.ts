@@ -20,6 +20,7 @@ import { referenceRoutes } from './openapi.ts';
 import { readApi } from './inside.ts';
 import { exportLog, logPath } from './log_export.ts';
 import { act, makePool } from './page_actions.ts';
+import { shownOf } from './page_changes.ts';
 import { goTo, pageAnswer } from './page_answer.ts';
 import { poolView } from './pool_view.ts';
 import type { Route } from './route.ts';
@@ -130,15 +131,13 @@ const TABS: Readonly<Record<Tab, Show>> = {
     return QueuePage({ frame, rows: waiters as Json[], keys, atMs: epochMs(server) });
   },
   settings: async (frame, context, server) => {
-    const spec = await read(frame, server, '');
-    const { credentials } = await read(frame, server, '/status');
-    const states = credentials as Json[];
-    return SettingsPage({ frame, spec, credentials: states, isJson: isJson(context) });
+    const shown = await shownOf(server, frame.view.name);
+    return SettingsPage({ frame, shown, isJson: isJson(context) });
   },
   access: async (frame, context, server) => {
-    const spec = await read(frame, server, '');
+    const shown = await shownOf(server, frame.view.name);
     const keys = await keysOf(frame, server);
-    return AccessPage({ frame, spec, keys, isJson: isJson(context) });
+    return AccessPage({ frame, shown, keys, isJson: isJson(context) });
   },
   log: async (frame, context, server) => {
     const { outcome = '', keyId = '', minutes = '', cursor = '' } = context.req.query();

@@ -7,6 +7,8 @@ import type { HeaderLines } from '../http1/header_lines.ts';
 import type { BodyFraming } from '../http1/incoming.ts';
 import { plainAddress } from '../cidr.ts';
 import { CallerSecrets } from './caller_secrets.ts';
+import type { PeerWord } from './scheme.ts';
+import { schemeOf } from './scheme.ts';
 import { SESSION_COOKIE } from './session.ts';
 import type { Credential } from '../upstream/credentials.ts';
 import type { Target } from '../upstream/target.ts';
@@ -29,11 +31,8 @@ export interface HeadParts {
   readonly isUpgrade: boolean;
 }
 
-export interface PeerFacts {
+export interface PeerFacts extends PeerWord {
   readonly address: string | null;
-  readonly isTls: boolean;
-  /** Whether what the peer says of those before it is believed. */
-  readonly isTrusted: boolean;
 }
 
 /** Headers of one connection, not of the message. */
@@ -113,8 +112,7 @@ function forwardedLines({ headers, peer, host }: HeadParts): string {
   const before = (name: string) => peer.isTrusted ? headers.get(name) : null;
   const address = plainAddress(peer.address ?? '') ?? 'unknown';
   const chain = before('x-forwarded-for');
-  const proto = before('x-forwarded-proto') ?? (peer.isTls ? 'https' : 'http');
   return `x-forwarded-for: ${chain === null ? address : `${chain}, ${address}`}\r\n` +
-    `x-forwarded-proto: ${proto}\r\n` +
+    `x-forwarded-proto: ${schemeOf(headers, peer)}\r\n` +
     `x-forwarded-host: ${before('x-forwarded-host') ?? host}\r\n`;
 }

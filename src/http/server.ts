@@ -24,7 +24,7 @@ export interface Server {
   /** Lower-case hex SHA-256 of the admin token. */
   readonly adminHash: string;
   readonly desk: Desk;
-  /** Whether callers come by TLS; what a request's target says of it is the caller's word. */
+  /** Whether it speaks TLS itself; what a request's target says of it is the caller's word. */
   readonly isTls: boolean;
   /** Every host one label below it is a pool's. */
   readonly baseDomain: string;

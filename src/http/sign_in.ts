@@ -6,7 +6,7 @@
 import type { Context } from 'hono';
 import { hashOf } from '../access/keys.ts';
 import { isSameSecretHash } from '../access/secret.ts';
-import { SignedOut, SignIn } from '../admin/layout.tsx';
+import { FaultPage, SignedOut, SignIn } from '../admin/layout.tsx';
 import { readBody } from './body.ts';
 import { goTo, pageAnswer, pieceAnswer } from './page_answer.ts';
 import type { Peer, Server } from './server.ts';
@@ -14,18 +14,28 @@ import { epochMs } from './server.ts';
 import { isOwnOrigin, sessionCookie, sessionOf } from './session.ts';
 
 const TOKEN_BYTES_MAX = 4096;
+const WITHOUT_SCRIPT =
+  'This form was sent without the page’s script, which was not loaded yet or ' +
+  'may not run: go back, load the page again with JavaScript switched on, and send it anew.';
 const NOT_OWN_PAGE = 'This form was not sent by this page: its Origin is another, or is missing.';
 
 export function showSignIn(context: Context): Promise<Response> {
   return pageAnswer(context, SignIn({ problem: null }));
 }
 
-/** For whoever is not signed in, or no more: a form keeps what was typed into it. */
-export function askToSignIn(context: Context): Response {
-  const { method, path } = context.req;
-  const isForm = context.req.header('hx-request') !== undefined && method === 'POST';
-  if (isForm && path !== '/admin/sign-out') return pieceAnswer(context, SignedOut());
-  return goTo(context, '/admin/sign-in');
+/**
+ * For whoever is not signed in, or no more: a form keeps what was typed into it. One that came by
+ * itself lacks the token that the script sends along, and is told so.
+ */
+export function askToSignIn(context: Context, server: Server): Response | Promise<Response> {
+  const { method, path, raw } = context.req;
+  const isForm = method === 'POST' && path !== '/admin/sign-out';
+  const isByScript = context.req.header('hx-request') !== undefined;
+  if (isForm && isByScript) return pieceAnswer(context, SignedOut());
+  const id = sessionOf(raw, server);
+  if (!isForm || id === null) return goTo(context, '/admin/sign-in');
+  const page = { title: 'Nothing was done', writeToken: server.desk.sessions.writeToken(id) };
+  return pageAnswer(context, FaultPage({ page, message: WITHOUT_SCRIPT }), 403);
 }
 
 export async function signIn(context: Context, server: Server): Promise<Response> {

@@ -84,6 +84,11 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
   it('has charts, the reason and examples that are filled in', async () => {
     await page.getByRole('link', { name: 'shop' }).click();
     await page.locator('.uplot canvas').first().waitFor();
+    // In the middle of the span nothing was done yet, and the limit is told all the same.
+    const chart = page.locator('[data-chart="slots"]');
+    await chart.locator('.u-over').hover();
+    await chart.locator('.u-series', { hasText: 'limit' }).getByText('2', { exact: true })
+      .waitFor();
     const code = await page.locator('#code-curl').textContent();
     expect(code).toContain(`${server.origin}/pools/shop/lock`);
     await page.getByLabel('Span of the charts').selectOption('24h');

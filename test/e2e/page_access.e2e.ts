@@ -59,7 +59,8 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
     const hmac = card('Signature (HMAC)');
     expect(await hmac.getByLabel('Second secret').isVisible()).toBe(false);
     await hmac.getByRole('switch').check();
-    expect(await save('Signature (HMAC)')).toContain('access.hmac.secrets');
+    expect(await save('Signature (HMAC)')).toContain('a secret is wanted');
+    await hmac.locator('.at-field', { hasText: 'none is stored yet' }).waitFor();
     await hmac.getByLabel('Secret', { exact: true }).fill(SECRET);
     expect(await save('Signature (HMAC)')).toContain('within 300 s');
     await show('access');

@@ -205,16 +205,23 @@ describe.skipIf(CHROMIUM === undefined)('what a person does on the page', () => 
     expect(await look(page, 'put-aside')).toEqual([]);
   });
 
-  it('has examples that work as they are pasted', async () => {
-    await go('/pools/shop');
+  it.each([
+    ['', { shop: 'worker fleet', proxied: 'app' }],
+    [' where a pool wants no key', null],
+  ])('has examples that work as they are pasted%s', async (_, holders) => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const copied = async (title: string) => {
       await press(`Copy the ${title} example`);
       await page.getByText('Copied.').waitFor();
       return await page.evaluate<string>('navigator.clipboard.readText()');
     };
-    await api('PATCH', '/pools/shop', { concurrency: { limit: 10 } });
-    const env = { ...process.env, NTHBOUNCER_KEY: keys.get('worker fleet') ?? '' };
+    const env = { ...process.env };
+    const key = { required: holders !== null, authorization: ['Bearer'] };
+    const access = { access: { key } };
+    await api('PATCH', '/pools/shop', { ...access, concurrency: { limit: 10 } });
+    await api('PATCH', '/pools/proxied', { ...access, upstream: { credentials: [] } });
+    await go('/pools/shop');
+    if (holders !== null) env['NTHBOUNCER_KEY'] = keys.get(holders.shop);
     const shell = await run('bash', ['-c', await copied('curl')], { env });
     expect(shell.stdout).toMatch(/"slotId".*"leaseDeadline".*"released":true/s);
     const script = join(folder, 'example.ts');
@@ -224,10 +231,8 @@ describe.skipIf(CHROMIUM === undefined)('what a person does on the page', () => 
     const { entries } = await api('GET', '/pools/shop/log?limit=3');
     expect(entries.map(({ outcome }: { outcome: string }) => outcome))
       .toEqual(['granted', 'granted', 'granted']);
-    await api('PATCH', '/pools/proxied', { access: { key: { authorization: ['Bearer'] } } });
-    await api('PATCH', '/pools/proxied', { upstream: { credentials: [] } });
     await go('/pools/proxied');
-    env.NTHBOUNCER_KEY = keys.get('app') ?? '';
+    if (holders !== null) env['NTHBOUNCER_KEY'] = keys.get(holders.proxied);
     const { stdout } = await run('bash', ['-c', await copied('Proxied')], { env });
     expect(stdout).toBe('upstream says hello');
   });

@@ -37,9 +37,9 @@ describe('a form of the page', () => {
 
 describe('a form that cannot be read', () => {
   it.each([
-    ['a number that is none', 'change', 'concurrency.limit:int=abc'],
-    ['a number beyond all', 'change', 'concurrency.limit:int?=1e400'],
-    ['a value below a value', 'change', 'a:text=x&a.b:text=y'],
+    ['a number that is none', 'concurrency', 'concurrency.limit:int=abc'],
+    ['a number beyond all', 'concurrency', 'concurrency.limit:int?=1e400'],
+    ['a value below a value', 'concurrency', 'a:text=x&a.b:text=y'],
     ['more than is taken', 'pause', `reason:text=x&x=${'x'.repeat(3_000_000)}`],
     ['a key without its id', 'revoke-key', ''],
   ])('%s is told so, and changes nothing', async (_, what, body) => {

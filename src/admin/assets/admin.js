@@ -18,7 +18,7 @@
   };
 
   function localTimes(inside = document) {
-    for (const time of all('time', inside)) {
+    for (const time of all('time:not([title])', inside)) {
       time.title = time.textContent;
       time.textContent = localTime(new Date(time.dateTime));
     }
@@ -180,6 +180,8 @@
   document.addEventListener('change', ({ target }) => {
     if (target.matches?.('[data-follow]')) watch(target.dataset.follow, target.checked);
   });
+
+  document.addEventListener('htmx:after:swap', () => localTimes());
 
   document.addEventListener('visibilitychange', () => {
     if (watched) watch(...watched);

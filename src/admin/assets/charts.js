@@ -62,6 +62,12 @@
 
   const STEPS = { '5m': '5 s', '1h': 'minute', '24h': '15 min' };
 
+  /** Of an idle pool nothing is noted: its limit is the next that was, and at last today's. */
+  function withoutGaps(limits) {
+    let next = Number(one('[data-live="pool"] [data-field="effectiveLimit"]').textContent);
+    return limits.map((_, i) => next = limits[limits.length - 1 - i] ?? next).reverse();
+  }
+
   async function draw(section) {
     const span = one('select', section).value;
     const path = `/admin/api/pools/${section.dataset.charts}/history?span=${span}`;
@@ -69,8 +75,9 @@
     if (!answer?.ok) return;
     const { at, inUse, limit, queued, granted, refused } = await answer.json();
     const seconds = at.map((ms) => ms / 1000);
+    const limits = withoutGaps(limit);
     one('[data-step]', section).textContent = STEPS[span];
-    plot('slots', one('[data-chart="slots"]', section), [seconds, inUse, limit, queued], [
+    plot('slots', one('[data-chart="slots"]', section), [seconds, inUse, limits, queued], [
       ['in use', '--blue'],
       ['limit', '--grey', 1, [6, 4]],
       ['queued', '--orange'],

@@ -16,11 +16,17 @@
   document.addEventListener('htmx:after:swap', ({ target }) => {
     const form = target.closest?.('form') ?? target;
     const told = form.querySelector?.('[data-issues], [data-signed-out]');
-    if (!told) return;
+    if (!told) return focusAgain(form);
     if ('signedOut' in told.dataset) isSignedOut = true;
     const marked = JSON.parse(told.dataset.issues ?? '[]').map((issue) => mark(form, issue));
     marked.find((field) => field !== undefined)?.focus();
   });
+
+  /** A field that was drawn anew has lost the focus; it stays in the form. */
+  function focusAgain(form) {
+    if (document.activeElement !== document.body) return;
+    form.querySelector?.('[type="submit"]')?.focus({ preventScroll: true });
+  }
 
   document.addEventListener('htmx:error', ({ target }) => {
     const told = target.closest?.('form')?.querySelector('.told');
