@@ -70,7 +70,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   [`DELETE ${POOL}`]: row('pools', 'Delete a pool', null, { status: 204 }),
   [`POST ${POOL}/pause`]: row('pools', 'Pause', answers.PausedAnswer, { body: PauseBody }),
   [`POST ${POOL}/resume`]: row('pools', 'Resume', answers.PausedAnswer),
-  [`POST ${POOL}/drain`]: row('pools', 'Pause, and answer when empty or resumed', answers.DrainedAnswer),
+  [`POST ${POOL}/drain`]: row('pools', 'Pause, and wait until it is empty', answers.DrainedAnswer),
   [`GET ${POOL}/keys`]: row('keys', 'List keys, without secrets', answers.KeysAnswer),
   [`POST ${POOL}/keys`]: row('keys', 'Make a key, shown once', answers.KeyAnswer, {
     body: KeyBody,

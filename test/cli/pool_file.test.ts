@@ -288,8 +288,8 @@ describe('applyPoolFile', () => {
     expect(await status('a', 'nb_live_two')).toBe(200);
     const waiter = new Caller(door, 'a', 'nb_live_one');
     const told = await waiter.wait();
-    vi.spyOn(store, 'saveKeys').mockRejectedValue(new StoreError('busy', 'busy'));
-    await expect(apply(file(key('m', 'nb_live_three')))).rejects.toThrow('busy');
+    vi.spyOn(store, 'saveKeys').mockRejectedValue(new StoreError('failed', 'full'));
+    await expect(apply(file(key('m', 'nb_live_three')))).rejects.toThrow('full');
     await soon(door);
     expect(told.answer?.status).toBe(401);
   });

@@ -171,6 +171,10 @@ describe("a rate of the upstream's headers", () => {
     driver.end(driver.start(), MINUTE);
     toldBy(driver);
     driver.end(driver.start(), DAY);
+    // For a minute the one that was told before may be told in turn.
+    expect(toldBy(driver)).toEqual([]);
+    driver.nowMs += 60_000;
+    driver.end(driver.start(), DAY);
     expect(toldBy(driver)).toEqual([['rpm', 10, after, NO_PACE]]);
   });
 
