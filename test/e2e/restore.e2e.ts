@@ -145,7 +145,7 @@ describe('backup', () => {
     expect({ code, out, err }).toEqual({
       code: 4,
       out: '',
-      err: expect.stringMatching(/^nthbouncer: no backup was made: .*\n$/),
+      err: expect.stringMatching(/^nthbouncer: no backup was made in \S+: .*\n$/),
     });
     expect(readdirSync(path).filter((name) => name.startsWith('copy'))).toEqual([]);
   });
