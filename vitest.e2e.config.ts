@@ -2,23 +2,30 @@ import { defineConfig } from 'vitest/config';
 
 /** Files that leave the machine idle for a part of their time can run side by side, so many each. */
 const SIDE_BY_SIDE: readonly { name: string; maxWorkers: number; files: readonly string[] }[] = [
-  { name: 'waiting', maxWorkers: 3, files: ['run', 'run_stopped', 'mute', 'proxy/trouble'] },
+  {
+    name: 'waiting',
+    maxWorkers: 3,
+    files: ['run', 'run_stopped', 'mute', 'unsaid', 'client', 'proxy/trouble'],
+  },
   {
     name: 'starting',
     maxWorkers: 2,
     files: [
       'console',
       'life',
-      'unsaid',
       'restore',
       'access',
       'rekey',
-      'client',
       'secrets',
       'openapi',
       'exit',
       'store',
       'tls',
+      'wire',
+      'owner',
+      'other_server',
+      'proxy/life',
+      'proxy/stop',
       'proxy/wrong_key',
     ],
   },

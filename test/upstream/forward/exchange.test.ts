@@ -6,6 +6,7 @@ import { DialError } from '../../../src/upstream/forward/dial.ts';
 import { Exchange } from '../../../src/upstream/forward/exchange.ts';
 import { ForwardError } from '../../../src/upstream/forward/forward_error.ts';
 import type { Guard } from '../../../src/upstream/forward/guard.ts';
+import { settled } from '../../support/caller.ts';
 import { latin1 } from '../../support/latin1.ts';
 import { cut, MemoryLine } from '../../support/lines.ts';
 import { bench, HEAD, LIMITS, ORIGIN } from './bench.ts';
@@ -26,7 +27,8 @@ async function ask(text: string | string[], end?: 'end' | 'reset') {
   const one = exchange();
   const answer = one.answer();
   answer.catch(() => {});
-  await vi.waitFor(() => expect(lines).toHaveLength(1));
+  await settled();
+  expect(lines).toHaveLength(1);
   const [line] = lines as [MemoryLine];
   line.gives(...[text].flat());
   if (end !== undefined) line.ends(end);
