@@ -19,6 +19,7 @@ const MARK = /^tolerance (\d+)$/;
 const MARK_KEPT_MS = 2 * CEILINGS.toleranceMs;
 
 interface PoolNonces {
+  readonly pool: string;
   /** Nonce to the epoch ms until which it is kept, in the order of taking. */
   readonly untilOf: Map<string, number>;
   /** Tolerance (ms) to the epoch ms up to which timestamps may have passed under it. */
@@ -62,7 +63,7 @@ export class Nonces {
     if (isForgotten(nonces, signedAtMs, epochMs)) return 'forgotten';
     if (untilOf.size >= this.#perPoolMax) this.#sweep(nonces, epochMs);
     if (untilOf.size >= this.#perPoolMax) return 'full';
-    this.#mark(pool, signed, epochMs);
+    this.#mark(nonces, signed, epochMs);
     const until = signedAtMs + 2 * toleranceMs;
     untilOf.delete(nonce);
     untilOf.set(nonce, until);
@@ -77,15 +78,15 @@ export class Nonces {
   #of(pool: string): PoolNonces {
     let nonces = this.#pools.get(pool);
     if (nonces === undefined) {
-      nonces = { untilOf: new Map(), marks: new Map(), sweptAtMs: -Infinity };
+      nonces = { pool, untilOf: new Map(), marks: new Map(), sweptAtMs: -Infinity };
       this.#pools.set(pool, nonces);
     }
     return nonces;
   }
 
   /** Sees to it that the mark covers the timestamp, with a lead: it is to be written seldom. */
-  #mark(pool: string, { signedAtMs, toleranceMs }: Nonce, epochMs: number): void {
-    const { marks } = this.#of(pool);
+  #mark({ pool, marks }: PoolNonces, signed: Nonce, epochMs: number): void {
+    const { signedAtMs, toleranceMs } = signed;
     if (signedAtMs <= (marks.get(toleranceMs) ?? -Infinity)) return;
     for (const [of, upToMs] of marks) {
       if (upToMs + MARK_KEPT_MS < epochMs) marks.delete(of);
