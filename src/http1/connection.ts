@@ -8,6 +8,7 @@ import { latin1Bytes } from './head.ts';
 import { LARGE_BYTES, largeBuffers } from './large_buffers.ts';
 import type { Line } from './line.ts';
 import { turns } from './turns.ts';
+import { writeTurn } from './write_turn.ts';
 
 /** The buffer that heads and small bodies come in, and the largest that is kept when empty. */
 const SMALL_BYTES = 8 * 1024;
@@ -101,8 +102,8 @@ export class Connection {
   }
 
   /**
-   * Writes a text and bytes behind it; null where the text is not ASCII, or both are too long. The
-   * write before must have ended: one buffer serves all of them.
+   * Writes a text and bytes behind it, when others that are ready write, too; null where the text
+   * is not ASCII, or both are too long. The write before must have ended: one buffer serves all.
    */
   writeShort(text: string, body: Uint8Array = NOTHING): Promise<void> | null {
     if (text.length + body.length > SHORT_BYTES) return null;
@@ -112,7 +113,8 @@ export class Connection {
     // Where the buffer is full, as many bytes may be those of fewer characters.
     if (read !== text.length || written !== read) return null;
     if (body.length > 0) buffer.set(body, written);
-    return this.write(buffer.subarray(0, written + body.length));
+    const bytes = buffer.subarray(0, written + body.length);
+    return writeTurn().then(() => this.write(bytes));
   }
 
   write(bytes: Uint8Array): Promise<void> {
