@@ -79,13 +79,11 @@ export class Pool {
   /** The one mover: a lease begins (`held`) or ends (`ended`), once each. */
   move(lease: Lease, to: 'held' | 'ended'): void {
     if (to === 'held') {
-      assert(!this.#leases.has(lease.slotId), 'a lease begins once');
-      this.#leases.add(lease);
+      assert(this.#leases.add(lease), 'a lease begins once');
       lease.isLive = true;
       if (lease.slots > 1) this.#wide.add(lease);
     } else {
-      assert(this.#leases.get(lease.slotId) === lease, 'a lease ends once');
-      this.#leases.remove(lease);
+      assert(this.#leases.remove(lease), 'a lease ends once');
       lease.isLive = false;
       this.#wide.delete(lease);
     }
