@@ -1,7 +1,8 @@
 /**
  * A lease: a holder's right to slots until its deadline. A live lease stands in exactly one pool
  * and in the due heap; once it has ended nothing brings it back. Only its deadline, its
- * renewals and whether it is live change, so what is stored of it at the grant stays true.
+ * renewals, whether it is live and whether it is stored change, so what is stored of it at the
+ * grant stays true.
  */
 import type { Start } from './governor/governor.ts';
 import type { LeaseSettings } from './settings.ts';
@@ -34,6 +35,8 @@ export interface Lease {
   /** Its place in the due heap; `dueAtMs` is the lease's deadline. */
   dueAtMs: number;
   place: number;
+  /** Whether the store may hold its row; set by the journal alone. */
+  isStored: boolean;
 }
 
 export type Door = 'lock' | 'proxy';

@@ -78,6 +78,7 @@ export class Moves {
       isLive: false,
       dueAtMs: Infinity,
       place: -1,
+      isStored: false,
     };
     pool.move(lease, 'held');
     pool.governor.started(nowMs, lease.start);

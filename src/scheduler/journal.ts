@@ -50,9 +50,7 @@ export class Journal {
   readonly #events: JournalEvents;
   readonly #fence: () => number;
 
-  #dirty = new Map<string, Lease>();
-  /** Leases whose row a flush may have written, and that are live or not yet deleted there. */
-  readonly #stored = new Set<string>();
+  #dirty = new Set<Lease>();
   #entries: LogEntry[] = [];
   #nonces: NonceRow[] = [];
   #covered: Covered[] = [];
@@ -80,14 +78,9 @@ export class Journal {
     return this.#isFailing;
   }
 
-  /** Takes over leases that are in the store already. */
-  adopt(leases: Iterable<Lease>): void {
-    for (const lease of leases) this.#stored.add(lease.slotId);
-  }
-
   /** A durable lease began, ended, or means another epoch instant than its row says. */
   changed(lease: Lease): void {
-    this.#dirty.set(lease.slotId, lease);
+    this.#dirty.add(lease);
     this.#linger();
   }
 
@@ -171,7 +164,7 @@ export class Journal {
     const nonces = this.#nonces;
     const covered = this.#covered;
     const idle = this.#idle;
-    this.#dirty = new Map();
+    this.#dirty = new Set();
     this.#entries = [];
     this.#nonces = [];
     this.#covered = [];
@@ -183,8 +176,7 @@ export class Journal {
       this.flushes.note(this.#clock.preciseMs() - sinceMs);
     } catch (error) {
       this.failures++;
-      // What came in meanwhile is newer than what the failed flush held.
-      for (const [slotId, lease] of this.#dirty) dirty.set(slotId, lease);
+      for (const lease of this.#dirty) dirty.add(lease);
       this.#dirty = dirty;
       this.#entries = entries.concat(this.#entries);
       this.#nonces = nonces.concat(this.#nonces);
@@ -193,8 +185,6 @@ export class Journal {
       return this.#failed(error);
     }
     this.#busySinceMs = -1;
-    // A lease that ended during the flush still has its row: only what was deleted is gone.
-    for (const slotId of batch.ended) this.#stored.delete(slotId);
     this.#state = 'idle';
     for (const { told } of covered) told(true);
     for (const done of idle) done();
@@ -215,15 +205,16 @@ export class Journal {
     return this.#entries.length >= ENTRIES_SOON;
   }
 
-  #batch(dirty: ReadonlyMap<string, Lease>, entries: readonly LogEntry[]): Batch {
+  #batch(dirty: ReadonlySet<Lease>, entries: readonly LogEntry[]): Batch {
     const leases: LeaseRow[] = [];
     const ended: string[] = [];
     const shiftMs = this.#clock.shiftMs;
-    for (const lease of dirty.values()) {
+    for (const lease of dirty) {
       if (lease.isLive) {
         leases.push(rowOf(lease, shiftMs));
-        this.#stored.add(lease.slotId);
-      } else if (this.#stored.has(lease.slotId)) ended.push(lease.slotId);
+        // From now on, whether or not the flush succeeds.
+        lease.isStored = true;
+      } else if (lease.isStored) ended.push(lease.slotId);
     }
     return { leases, ended, entries, fence: this.#fence() };
   }

@@ -55,5 +55,6 @@ export function restored(row: LeaseRow, nowMs: number): Lease {
     isLive: false,
     dueAtMs: Math.min(nowMs + row.termMs, requestDeadlineMs),
     place: -1,
+    isStored: true,
   };
 }

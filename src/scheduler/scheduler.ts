@@ -114,7 +114,6 @@ export class Scheduler {
   restore(rows: readonly LeaseRow[]): void {
     const nowMs = this.clock.nowMs();
     const leases = rows.map((row) => restored(row, nowMs));
-    this.journal.adopt(leases);
     this.turn((_) => {
       for (const lease of leases) this.#bouncer.restore(lease);
     });

@@ -28,6 +28,7 @@ function lease(slotId: string, slots: number): Lease {
     isLive: false,
     dueAtMs: Infinity,
     place: -1,
+    isStored: false,
   };
 }
 

@@ -196,8 +196,12 @@ export const FAULTS: readonly Fault[] = [
     name: 'a row outlives its lease that ended during the flush',
     edits: [{
       file: 'src/scheduler/journal.ts',
-      find: 'for (const slotId of batch.ended) this.#stored.delete(slotId);',
-      replace: 'for (const [id, { isLive }] of dirty) if (!isLive) this.#stored.delete(id);',
+      find: 'lease.isStored = true;',
+      replace: '',
+    }, {
+      file: 'src/scheduler/journal.ts',
+      find: 'this.#busySinceMs = -1;\n    this.#state',
+      replace: 'for (const lease of dirty) lease.isStored = lease.isLive;\n    this.#state',
     }],
   },
   {
