@@ -5,10 +5,10 @@
  */
 import type { Gauge } from './ask.ts';
 import { assert } from './assert.ts';
+import { BySlotId } from './by_slot_id.ts';
 import { pauseLeft } from './governor/change_log.ts';
 import type { Governor, Opening } from './governor/governor.ts';
 import type { Lease } from './lease.ts';
-import { Leases } from './leases.ts';
 import { Pace } from './pace.ts';
 import { Queue } from './queue.ts';
 import type { PoolSettings } from './settings.ts';
@@ -33,7 +33,7 @@ export class Pool {
   dueAtMs = Infinity;
   place = -1;
 
-  readonly #leases = new Leases();
+  readonly #leases = new BySlotId<Lease>();
   /** The leases of more than one slot, so that the sum need not look at all the others. */
   readonly #wide = new Set<Lease>();
 
@@ -43,7 +43,7 @@ export class Pool {
     this.governor = governor;
   }
 
-  get leases(): Omit<Leases, 'add' | 'remove'> {
+  get leases(): Omit<BySlotId<Lease>, 'set' | 'delete'> {
     return this.#leases;
   }
 
@@ -79,11 +79,13 @@ export class Pool {
   /** The one mover: a lease begins (`held`) or ends (`ended`), once each. */
   move(lease: Lease, to: 'held' | 'ended'): void {
     if (to === 'held') {
-      assert(this.#leases.add(lease), 'a lease begins once');
+      assert(!this.#leases.has(lease.slotId), 'a lease begins once');
+      this.#leases.set(lease);
       lease.isLive = true;
       if (lease.slots > 1) this.#wide.add(lease);
     } else {
-      assert(this.#leases.remove(lease), 'a lease ends once');
+      assert(this.#leases.get(lease.slotId) === lease, 'a lease ends once');
+      this.#leases.delete(lease.slotId);
       lease.isLive = false;
       this.#wide.delete(lease);
     }

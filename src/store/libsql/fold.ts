@@ -3,6 +3,7 @@
  * where it stays. It is pure; the journal runs it. It must say the same for batches from memory as
  * for the same batches read back from the database.
  */
+import { BySlotId, type Slotted } from '../../core/by_slot_id.ts';
 import type { Batch, LeaseRow, NonceRow } from '../store.ts';
 import { leasesText, noncesText } from './batch_text.ts';
 import { type EntryRun, isLater, RUN_ENTRIES_MAX, runsText } from './entries_text.ts';
@@ -24,7 +25,7 @@ export interface Committed {
 
 /** Batches that were committed and not yet folded, as their net effect. */
 export class Backlog {
-  readonly began = new Map<string, LeaseRow>();
+  readonly began = new BySlotId<LeaseRow>();
   /** Leases that ended and are in the lease table, with their numbers there. */
   readonly gone = new Map<string, number>();
   readonly runs: EntryRun[] = [];
@@ -44,7 +45,7 @@ export class Backlog {
 
   /** @param stored the leases in the lease table. */
   add({ batch, runs }: Committed, seq: number, stored: StoredLeases): void {
-    for (const lease of batch.leases) this.began.set(lease.slotId, lease);
+    for (const lease of batch.leases) this.began.set(lease);
     for (const slotId of batch.ended) {
       this.began.delete(slotId);
       const id = stored.idOf(slotId);
@@ -66,32 +67,37 @@ export class Backlog {
   }
 }
 
+/** A lease in the lease table, with its number there. */
+export interface NumberedLease extends Slotted {
+  readonly id: number;
+}
+
 /** Which leases are in the lease table, or will be by the fold that was begun last. */
 export class StoredLeases {
-  readonly #ids = new Map<string, number>();
+  readonly #leases = new BySlotId<NumberedLease>();
   #lastId = 0;
 
-  constructor(found: Iterable<readonly [slotId: string, id: number]>) {
-    for (const [slotId, id] of found) {
-      this.#ids.set(slotId, id);
-      this.#lastId = Math.max(this.#lastId, id);
+  constructor(found: Iterable<NumberedLease>) {
+    for (const lease of found) {
+      this.#leases.set(lease);
+      this.#lastId = Math.max(this.#lastId, lease.id);
     }
   }
 
   idOf(slotId: string): number | undefined {
-    return this.#ids.get(slotId);
+    return this.#leases.get(slotId)?.id;
   }
 
   /** Takes the backlog's leases over: which numbers go, and from which on the new ones come. */
   take({ began, gone }: Backlog): { readonly deleted: number[]; readonly firstId: number } {
     const deleted = [...gone.values()];
     const firstId = this.#lastId + 1;
-    for (const slotId of gone.keys()) this.#ids.delete(slotId);
-    for (const slotId of began.keys()) {
-      const replaced = this.#ids.get(slotId);
+    for (const slotId of gone.keys()) this.#leases.delete(slotId);
+    for (const { slotId, fence } of began.values()) {
+      const replaced = this.idOf(slotId);
       if (replaced !== undefined) deleted.push(replaced);
       this.#lastId += 1;
-      this.#ids.set(slotId, this.#lastId);
+      this.#leases.set({ slotId, fence, id: this.#lastId });
     }
     return { deleted, firstId };
   }

@@ -39,7 +39,9 @@ export class Journal {
   /** @param stored what {@link readLeases} told. */
   constructor(connection: Connection, stored: readonly StoredLease[], marks: Marks) {
     this.#connection = connection;
-    this.#stored = new StoredLeases(stored.map(({ id, row }) => [row.slotId, id]));
+    this.#stored = new StoredLeases(
+      stored.map(({ id, row: { slotId, fence } }) => ({ slotId, fence, id })),
+    );
     this.#marks = marks;
   }
 
