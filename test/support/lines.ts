@@ -7,8 +7,6 @@ import type { Line } from '../../src/http1/line.ts';
 import { latin1 } from './latin1.ts';
 
 export class MemoryLine implements Line {
-  readonly remote = { hostname: '127.0.0.1', port: 1 };
-  readonly local = null;
   sent = '';
   /** How often it was closed. */
   closes = 0;
