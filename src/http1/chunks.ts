@@ -148,6 +148,19 @@ export function chunkOf(piece: Uint8Array): Uint8Array {
   return chunk;
 }
 
+/** All content that is ahead on a connection, as one piece. @throws MalformedError */
+export function contentAhead(connection: Connection, chunks: Chunks): Uint8Array {
+  const piece = new Uint8Array(connection.aheadBytes);
+  let at = 0;
+  while (connection.aheadBytes > 0 && !chunks.isDone) {
+    const { taken, content } = chunks.take(connection.ahead);
+    if (content !== null) piece.set(content, at);
+    at += content?.length ?? 0;
+    connection.take(taken);
+  }
+  return piece.subarray(0, at);
+}
+
 /** The next content off a connection; null at its last chunk, undefined where it ends before. */
 export async function readChunk(
   connection: Connection,
