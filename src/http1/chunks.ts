@@ -161,10 +161,14 @@ export function contentAhead(connection: Connection, chunks: Chunks): Uint8Array
   return piece.subarray(0, at);
 }
 
-/** The next content off a connection; null at its last chunk, undefined where it ends before. */
+/**
+ * The next content off a connection; null at its last chunk, undefined where it ends before.
+ * @param arrived is told of each read that brought something, be it less than any content.
+ */
 export async function readChunk(
   connection: Connection,
   chunks: Chunks,
+  arrived: (() => void) | null = null,
 ): Promise<Uint8Array | null | undefined> {
   for (;;) {
     const { ahead } = connection;
@@ -175,5 +179,6 @@ export async function readChunk(
       if (piece !== null || chunks.isDone) return piece;
     }
     if (!await connection.fill()) return undefined;
+    arrived?.();
   }
 }

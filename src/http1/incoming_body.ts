@@ -13,6 +13,8 @@ export interface BodySource {
   read(): Promise<Uint8Array | null>;
   /** Nothing more of it is wanted; what a read brings that is under way is dropped. */
   giveUp?(): void;
+  /** Set by who reads it: told of bytes that came, be they less than a piece. */
+  arrived?: (() => void) | null;
 }
 
 const CONTINUE = latin1Bytes('HTTP/1.1 100 Continue\r\n\r\n');
@@ -42,6 +44,7 @@ export class IncomingBody implements BodySource {
   ended: (() => void) | null = null;
   /** Told when the connection ends before it. */
   broken: (() => void) | null = null;
+  arrived: (() => void) | null = null;
 
   constructor(connection: Connection, { bytes, isAwaited }: IncomingBodyParts) {
     this.#connection = connection;
@@ -148,7 +151,7 @@ export class IncomingBody implements BodySource {
     const chunks = this.#chunks;
     const piece = chunks === null
       ? await connection.piece(this.#left) ?? undefined
-      : await readChunk(connection, chunks);
+      : await readChunk(connection, chunks, this.arrived);
     if (piece === undefined) throw new Error(GONE);
     if (chunks === null) this.#left -= piece?.length ?? 0;
     if (this.#left === 0 || chunks?.isDone === true) this.#end();

@@ -202,9 +202,9 @@ export class Exchange implements Watched {
       let head = takeHead(connection, headEnd);
       while (head === null) {
         if (!await connection.fill()) throw new ForwardError('upstream_unreachable', HUNG_UP);
+        this.#hasMoved = true;
         head = takeHead(connection, headEnd);
       }
-      this.#hasMoved = true;
       const isSwitch = head.status === 101;
       if (isSwitch && this.#call.isUpgrade !== true) throw new MalformedError('an upgrade');
       if (head.status < 200 && !isSwitch) continue;
@@ -252,7 +252,7 @@ export class Exchange implements Watched {
     connection: UpstreamConnection,
     chunks: Chunks,
   ): Promise<Uint8Array | null> {
-    const piece = await readChunk(connection, chunks);
+    const piece = await readChunk(connection, chunks, () => this.#hasMoved = true);
     if (piece === undefined) throw new MalformedError('chunks that break off');
     if (chunks.isDone) this.#left = 0;
     return piece;

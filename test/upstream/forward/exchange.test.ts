@@ -252,6 +252,28 @@ describe('an exchange', () => {
     expect(dials.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
+  it.each([
+    ['the head', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'],
+    ['an interim head', 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 204 X\r\n\r\n'],
+    ['a chunk line', `${CHUNKED}1;abcdef=ghijkl\r\nx\r\n0\r\n\r\n`],
+    ['the trailers', `${CHUNKED}1\r\nx\r\n0\r\nx-trailer: yes\r\n\r\n`],
+  ])('is not stalled while %s comes byte by byte, but overdue some time', async (_, text) => {
+    for (const requestTimeoutMs of [null, text.length * 1000]) {
+      const { lines, exchange, clock } = bench();
+      const one = exchange({ limits: { ...LIMITS, requestTimeoutMs } });
+      const body = one.answer().then(() => bodyOf(one));
+      body.catch(() => {});
+      await vi.waitFor(() => expect(lines[0]?.sent).toBe(HEAD));
+      for (const byte of text) {
+        one.look(clock.nowMs += 3000);
+        lines[0]?.gives(byte);
+        await settled();
+      }
+      if (requestTimeoutMs === null) await body;
+      else await expect(body).rejects.toMatchObject({ cut: 'overdue' });
+    }
+  });
+
   it('tells which step of connecting failed, and no address', async () => {
     for (const reason of ['refused', 'dns', 'tls_issuer', 'unreachable'] as const) {
       const dial = () => Promise.reject(new DialError(reason));
