@@ -44,8 +44,6 @@ export interface Means {
   readonly nowMs: () => number;
 }
 
-const INTERIM_MAX = 32;
-
 export class Exchange implements Watched {
   readonly #call: Call;
   readonly #means: Means;
@@ -197,7 +195,8 @@ export class Exchange implements Watched {
   }
 
   async #readAnswer(connection: UpstreamConnection): Promise<AnswerHead> {
-    for (let interim = 0; interim < INTERIM_MAX; interim++) {
+    // Some send 102 again and again as a sign of life, for as long as the request may take.
+    for (;;) {
       const headEnd = new HeadEnd();
       let head = takeHead(connection, headEnd);
       while (head === null) {
@@ -216,7 +215,6 @@ export class Exchange implements Watched {
       if (framing.kind === 'none' && !isSwitch) this.#end(connection);
       return head;
     }
-    throw new MalformedError('interim answers without end');
   }
 
   async #piece(connection: UpstreamConnection): Promise<Uint8Array | null> {

@@ -35,12 +35,13 @@ async function ask(text: string | string[], end?: 'end' | 'reset') {
   return { answer, one, line, dial };
 }
 
+const INTERIM = 'HTTP/1.1 102 X\r\n\r\n';
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
 describe('an exchange', () => {
   it('reads the same answer wherever it is cut', async () => {
     const samples = [
-      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nhello world',
+      `${INTERIM.repeat(100)}HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nhello world`,
       `${CHUNKED}5\r\nhello\r\n6;x\r\n world\r\n0\r\nt: 1\r\n\r\n`,
     ];
     await fc.assert(
@@ -172,7 +173,6 @@ describe('an exchange', () => {
     ['ends in the head', 'HTTP/1.1 200 OK\r\nA:', 'end'],
     ['answers what is not HTTP', 'no\r\n\r\n', undefined],
     ['switches protocols unasked', 'HTTP/1.1 101 X\r\nupgrade: x\r\n\r\n', undefined],
-    ['never comes to an end of 1xx', 'HTTP/1.1 102 X\r\n\r\n'.repeat(100), undefined],
   ])('fails, and is sent once, where the upstream %s', async (_, text, end) => {
     const { answer, line, dial } = await ask(text, end as 'end' | undefined);
     await expect(answer).rejects.toMatchObject({ code: 'upstream_unreachable' });
@@ -254,7 +254,7 @@ describe('an exchange', () => {
 
   it.each([
     ['the head', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'],
-    ['an interim head', 'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 204 X\r\n\r\n'],
+    ['an interim head', `${INTERIM}HTTP/1.1 204 X\r\n\r\n`],
     ['a chunk line', `${CHUNKED}1;abcdef=ghijkl\r\nx\r\n0\r\n\r\n`],
     ['the trailers', `${CHUNKED}1\r\nx\r\n0\r\nx-trailer: yes\r\n\r\n`],
   ])('is not stalled while %s comes byte by byte, but overdue some time', async (_, text) => {
