@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answerHeaders } from '../../src/http/answer_headers.ts';
+import { CarriedSecrets } from '../../src/http/carried_secrets.ts';
 import { requestHead } from '../../src/http/request_head.ts';
 import { HeaderLines } from '../../src/http1/header_lines.ts';
 import { targetOf } from '../../src/upstream/target.ts';
@@ -39,7 +40,13 @@ describe('of cookies', () => {
 
   it('from the upstream ours are left out, and no other that begins like them', () => {
     const headers = new HeaderLines([...OWN, ...OTHERS].map((text) => ['Set-Cookie', text]));
-    const text = answerHeaders({ headers, own: '', baseDomain: 'acme.test', isLengthKept: false });
+    const text = answerHeaders({
+      headers,
+      own: '',
+      baseDomain: 'acme.test',
+      secrets: new CarriedSecrets([]),
+      isLengthKept: false,
+    });
     expect(text).toBe(OTHERS.map((cookie) => `Set-Cookie: ${cookie}\r\n`).join(''));
   });
 });
