@@ -127,6 +127,8 @@ export class Proxied implements UnderWay {
 
   /** The tunnel has ended. */
   tunnelEnded(): void {
+    const cut = this.#tunnel?.cut ?? null;
+    if (cut !== null) return this.release(...endBy(cutError(cut)));
     this.release({ kind: 'ok', status: 101, firstByteMs: this.#firstByteMs }, 'granted');
   }
 
