@@ -43,7 +43,7 @@ function isOwnCookie(value: string, baseDomain: string): boolean {
   if (SESSION_COOKIE.test(value)) return true;
   if (!/domain/i.test(value)) return false;
   return [...value.matchAll(COOKIE_DOMAIN)].some(([, domain = '']) => {
-    const lower = domain.toLowerCase();
+    const lower = domain.toLowerCase().replace(/\.$/, '');
     return lower !== '' && (lower === baseDomain || baseDomain.endsWith(`.${lower}`));
   });
 }
