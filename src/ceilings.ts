@@ -14,6 +14,12 @@ export const CEILINGS = {
   /** What large bodies whose signature is not checked yet may hold together. */
   unprovenBodiesBytes: 256 * 1024 * 1024,
   bodyMs: 10_000,
+  /**
+   * What may be read ahead of a body before anybody reads it, so that its caller's leaving is
+   * noticed, beyond 64 KiB that are always free; and what all such reading together may hold.
+   */
+  bodyAheadBytes: 1024 * 1024,
+  bodiesAheadBytes: 128 * 1024 * 1024,
   pools: 10_000,
   keysOfPool: 1_000,
   noncesOfPool: 100_000,

@@ -35,10 +35,11 @@ function hasPlainToken(url: string): boolean {
 }
 
 const LABEL = '[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?';
+/** In lower case, as what it is compared with is. */
 const domain = z.string().max(253).regex(
   new RegExp(`^${LABEL}(\\.${LABEL})*$`),
   'must be a domain name',
-);
+).toLowerCase();
 /** A listener on which every request is one pool's. */
 export interface PoolListen {
   readonly pool: string;

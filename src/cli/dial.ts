@@ -3,23 +3,32 @@
  */
 import type { Address, Line } from '../http1/line.ts';
 import { messageOf } from '../log.ts';
-import type { DialReason, Origin, TlsReason } from '../upstream/forward/dial.ts';
-import { DialError } from '../upstream/forward/dial.ts';
+import type { Dial, DialReason, Origin, TlsReason } from '../upstream/forward/dial.ts';
+import { DialError, LoopError } from '../upstream/forward/dial.ts';
 import { ALPN, Handshakes } from './handshakes.ts';
 
 const handshakes = new Handshakes();
 
-/**
- * @param givenUp ends a dial that nobody waits for any more: at once, or where its TLS handshake
- * has begun, when the upstream lets the runtime do so.
- */
-export async function dial(origin: Origin, givenUp: AbortSignal): Promise<Line> {
+/** Whether a connection to `remote` from `local` leads to one of this server's own listeners. */
+export type IsOwn = (remote: Address, local: Address) => boolean;
+
+/** A dial that nobody waits for any more ends at once, in TLS when the upstream lets it. */
+export function dialer(isOwn: IsOwn): Dial {
+  return (origin, givenUp) => dial(origin, { givenUp, isOwn });
+}
+
+async function dial(
+  origin: Origin,
+  { givenUp, isOwn }: { givenUp: AbortSignal; isOwn: IsOwn },
+): Promise<Line> {
   const { hostname, port, isTls } = origin;
   let connection: Deno.TcpConn | Deno.TlsConn | null = null;
   try {
     if (isTls) await handshakes.mayBegin(origin, givenUp);
     const plain = connection = await Deno.connect({ hostname, port, signal: givenUp });
     givenUp.throwIfAborted();
+    // Before any TLS, which may fail with itself, and tells no addresses afterwards.
+    if (isOwn(plain.remoteAddr, plain.localAddr)) throw new LoopError();
     plain.setNoDelay(true);
     if (isTls) {
       // A host that has vanished ends its handshake, too, if only after hours.
@@ -30,6 +39,7 @@ export async function dial(origin: Origin, givenUp: AbortSignal): Promise<Line> 
     return lineOf(connection);
   } catch (error) {
     connection?.close();
+    if (error instanceof LoopError) throw error;
     const isConnected = connection !== null;
     throw new DialError(isConnected && isTls ? tlsReasonOf(error) : reasonOf(error));
   }
@@ -41,14 +51,7 @@ export function lineOf(connection: Deno.TcpConn | Deno.TlsConn): Line {
     write: (bytes) => connection.write(bytes),
     closeWrite: () => connection.closeWrite(),
     close: () => connection.close(),
-    remote: addressOf(connection.remoteAddr),
-    local: addressOf(connection.localAddr),
   };
-}
-
-function addressOf(address: Deno.Addr): Address | null {
-  if (address.transport !== 'tcp') return null;
-  return { hostname: address.hostname, port: address.port };
 }
 
 function reasonOf(error: unknown): DialReason {

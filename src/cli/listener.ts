@@ -83,13 +83,13 @@ export class Listener {
   }
 
   /** Whether a connection to `remote` from `local` leads here. */
-  isAt(remote: Address, local: Address | null): boolean {
+  isAt(remote: Address, local: Address): boolean {
     const addr = this.#addr;
     if (addr === null || addr.port !== remote.port) return false;
     const hostname = plain(remote.hostname);
     if (plain(addr.hostname) === hostname) return true;
     const isWildcard = addr.hostname === '0.0.0.0' || addr.hostname === '::';
-    return isWildcard && (isLoopback(hostname) || remote.hostname === local?.hostname);
+    return isWildcard && (isLoopback(hostname) || remote.hostname === local.hostname);
   }
 
   /** Takes the new TLS files into use for connections from now on. */

@@ -30,7 +30,7 @@ import type { Command } from './command.ts';
 import { EXIT, print, printError, Stop } from './command.ts';
 import type { Database } from './database.ts';
 import { openDatabase, patiently } from './database.ts';
-import { dial } from './dial.ts';
+import { dialer } from './dial.ts';
 import { firstStart } from './first_start.ts';
 import { warnOfOpenPools, warnOfPoolListener } from './exposure.ts';
 import { lapseLog } from './lapse_log.ts';
@@ -186,9 +186,8 @@ async function assemble(
     store,
     deadlines: new Deadlines(clock),
     forwarding: new Forwarding({
-      dial,
+      dial: dialer((remote, local) => listeners.some((one) => one.isAt(remote, local))),
       nowMs: () => clock.nowMs(),
-      isOwn: (remote, local) => listeners.some((listener) => listener.isAt(remote, local)),
     }),
     adminHash,
     desk: new Desk({ scheduler, store, adminHash, metricsHash: metricsHashOfEnvironment() }),

@@ -69,7 +69,7 @@ export type OutcomeKind = 'ok' | 'throttled' | 'failed' | 'lapsed' | 'unsent' | 
 
 export interface Outcome {
   readonly kind: OutcomeKind;
-  /** Final upstream HTTP status, 100 to 599. */
+  /** Final upstream HTTP status, 100 to 999; of a report to 599. */
   readonly status?: number;
   /** The upstream's retry hint, ms >= 0. */
   readonly retryAfterMs?: number;

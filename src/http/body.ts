@@ -4,6 +4,7 @@
  */
 import type { SignedBody } from '../access/policy.ts';
 import { CEILINGS } from '../ceilings.ts';
+import type { ByteBudget } from '../http1/byte_budget.ts';
 import type { BodySource } from '../http1/incoming_body.ts';
 import { largeBuffers } from '../http1/large_buffers.ts';
 import type { Deadlines } from '../scheduler/deadlines.ts';
@@ -139,24 +140,4 @@ async function readUpTo(
     at += chunk.byteLength;
   }
   return whole;
-}
-
-/** What large bodies of callers that proved nothing yet may hold together. */
-export class ByteBudget {
-  #left: number;
-
-  constructor(bytes: number) {
-    this.#left = bytes;
-  }
-
-  /** Takes so many; false where they are not there. */
-  take(bytes: number): boolean {
-    if (bytes > this.#left) return false;
-    this.#left -= bytes;
-    return true;
-  }
-
-  give(bytes: number): void {
-    this.#left += bytes;
-  }
 }

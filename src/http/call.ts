@@ -7,13 +7,15 @@ import { maskKeys } from '../access/keys.ts';
 import type { PeerAddress } from '../access/peer_address.ts';
 import type { AccessRequest } from '../access/policy.ts';
 import { CEILINGS } from '../ceilings.ts';
+import { ByteBudget } from '../http1/byte_budget.ts';
 import type { HeaderLines } from '../http1/header_lines.ts';
 import type { Incoming } from '../http1/incoming.ts';
 import type { Body, Bytes } from './body.ts';
-import { ByteBudget, jsonIn, readBytes, TOO_LARGE } from './body.ts';
+import { jsonIn, readBytes, TOO_LARGE } from './body.ts';
 import type { Peer, Server } from './server.ts';
 
 const LOGGED_PATH_MAX = 1024;
+/** For large bodies of callers that proved nothing yet. */
 const budget = new ByteBudget(CEILINGS.unprovenBodiesBytes);
 const NO_BYTES: Bytes = { kind: 'bytes', bytes: new Uint8Array(0) };
 

@@ -5,7 +5,6 @@
 import type { PoolSpec } from '../wire.ts';
 import { Connections } from '../upstream/forward/connections.ts';
 import { Guard } from '../upstream/forward/guard.ts';
-import type { Address } from '../http1/line.ts';
 import type { Dial } from '../upstream/forward/dial.ts';
 import type { Means } from '../upstream/forward/exchange.ts';
 import type { Placed } from '../upstream/forward/roster.ts';
@@ -16,7 +15,6 @@ import { targetOf } from '../upstream/target.ts';
 export interface ForwardingOptions {
   readonly dial: Dial;
   readonly nowMs: () => number;
-  readonly isOwn?: (remote: Address, local: Address | null) => boolean;
 }
 
 /** A proxied request that is under way. */

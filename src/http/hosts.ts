@@ -2,6 +2,8 @@
  * Which host a request was sent to: a pool's own host, on which every path is the proxy's, or any
  * other, on which the API lives. Host names are compared without case, port and trailing dot.
  */
+import { poolOfHost } from '../pool_host.ts';
+
 const CACHE_MAX = 1000;
 /** A host name has at most 253 characters, a port 6 more; what is longer is not worth a place. */
 const CACHED_LENGTH_MAX = 260;
@@ -16,13 +18,13 @@ interface Seen {
 }
 
 export class Hosts {
-  readonly #suffix: string;
+  readonly #baseDomain: string;
   readonly #named: ReadonlyMap<string, string>;
   readonly #seen = new Map<string, Seen>();
 
   /** @param named the pools of further hosts, which may change at any time. */
   constructor(baseDomain: string, named: ReadonlyMap<string, string> = new Map()) {
-    this.#suffix = `.${baseDomain.toLowerCase()}`;
+    this.#baseDomain = baseDomain.toLowerCase();
     this.#named = named;
   }
 
@@ -55,8 +57,7 @@ export class Hosts {
     if (known !== undefined) return known;
     const lower = authority.toLowerCase();
     const host = lower.replace(/:\d*$/, '').replace(/\.$/, '');
-    const label = host.endsWith(this.#suffix) ? host.slice(0, -this.#suffix.length) : '';
-    const pool = label === '' || label.includes('.') ? null : label;
+    const pool = poolOfHost(host, this.#baseDomain);
     const seen = { host, pool, isSound: SOUND.test(lower) };
     if (authority.length > CACHED_LENGTH_MAX) return seen;
     if (this.#seen.size >= CACHE_MAX) this.#seen.clear();

@@ -21,6 +21,7 @@ import type { Target } from '../upstream/target.ts';
 import { judge } from '../upstream/verdict.ts';
 import { answerHeaders } from './answer_headers.ts';
 import { BodySample } from './body_sample.ts';
+import { CarriedSecrets } from './carried_secrets.ts';
 import { faultAnswer } from './fault.ts';
 import type { UnderWay } from './forwarding.ts';
 import { OF_REFUSAL } from './own_headers.ts';
@@ -43,6 +44,7 @@ type Told = 'granted' | 'client_gone' | ErrorCode;
 
 const FAILED: Outcome = { kind: 'failed' };
 const UNKNOWN: Outcome = { kind: 'unknown' };
+const NO_SECRETS = new CarriedSecrets([]);
 
 export class Proxied implements UnderWay {
   readonly pool: string;
@@ -125,6 +127,8 @@ export class Proxied implements UnderWay {
 
   /** The tunnel has ended. */
   tunnelEnded(): void {
+    const cut = this.#tunnel?.cut ?? null;
+    if (cut !== null) return this.release(...endBy(cutError(cut)));
     this.release({ kind: 'ok', status: 101, firstByteMs: this.#firstByteMs }, 'granted');
   }
 
@@ -160,8 +164,14 @@ export class Proxied implements UnderWay {
     const { baseDomain } = this.#server;
     const isLengthKept = status === 304 ||
       this.#parts.request.method === 'HEAD' && status !== 204;
-    const own = this.#ownLines;
-    const headers = answerHeaders({ headers: head.headers, own, baseDomain, isLengthKept });
+    const { credential } = this.#parts;
+    const headers = answerHeaders({
+      headers: head.headers,
+      own: this.#ownLines,
+      baseDomain,
+      secrets: credential === null ? NO_SECRETS : new CarriedSecrets([credential.value]),
+      isLengthKept,
+    });
     return { status, reason, headers, body, isForwarded: true };
   }
 

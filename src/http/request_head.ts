@@ -6,7 +6,7 @@
 import type { HeaderLines } from '../http1/header_lines.ts';
 import type { BodyFraming } from '../http1/incoming.ts';
 import { plainAddress } from '../cidr.ts';
-import { CallerSecrets } from './caller_secrets.ts';
+import { CarriedSecrets } from './carried_secrets.ts';
 import type { PeerWord } from './scheme.ts';
 import { schemeOf } from './scheme.ts';
 import { SESSION_COOKIE } from './session.ts';
@@ -56,7 +56,8 @@ const ACCESS_COOKIE = /^\s*CF_Authorization\s*=/;
 export function requestHead(parts: HeadParts): string {
   const { headers, target, credential, body } = parts;
   const named = headers.words('connection');
-  const secrets = new CallerSecrets(headers, parts.carriers);
+  const checked = parts.carriers.filter((name) => !name.startsWith('cookie:'));
+  const secrets = new CarriedSecrets(checked.map((name) => headers.get(name) ?? ''));
   const injected = credential?.header ?? '';
   const host = target.spec.preserveHost ? parts.host : target.host;
   const path = parts.path === '*' ? (target.basePath || '*') : target.basePath + parts.path;
@@ -96,7 +97,7 @@ function isDropped(name: string, { carriers }: HeadParts): boolean {
 function foreignCookies(
   value: string,
   carriers: readonly string[],
-  secrets: CallerSecrets,
+  secrets: CarriedSecrets,
 ): string {
   const isPlain = carriers.length === 0 && !value.includes('CF_Authorization') &&
     !value.includes('nthbouncer');

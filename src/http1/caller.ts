@@ -35,7 +35,7 @@ export interface TextAnswer extends Answer {
  */
 export type Waiting = 'idle' | 'head' | 'answer' | 'sent';
 
-/** Read ahead of a caller whose answer is being made; beyond it a hang-up goes unnoticed. */
+/** Read ahead of a caller whose answer is being made; of a body that nobody reads yet more. */
 const AHEAD_BYTES_MAX = 64 * 1024;
 /** How long a caller may go on sending what nobody reads, so that it can read its answer. */
 const LINGER_MS = 2_000;
@@ -90,6 +90,7 @@ export class Caller<Peer> {
   }
 
   close(): void {
+    this.#request?.body?.drop();
     this.#connection.close();
   }
 
@@ -125,6 +126,7 @@ export class Caller<Peer> {
         if (framing !== 'none' && !isWhole(answer.body)) this.#watch(next);
         await this.#sending.send(answer, next, { framing, isKept });
         this.#request = null;
+        next.body?.drop();
         if (!isKept) return void this.#linger();
         if (next.body?.isRead === false) await this.#readRest(next.body);
         if (this.#isLast) return this.close();
@@ -153,7 +155,7 @@ export class Caller<Peer> {
   /** So that the connection can be used again. */
   async #readRest(body: IncomingBody): Promise<void> {
     this.#wait('head');
-    while (!body.isRead) await body.read();
+    await body.skip();
   }
 
   #wait(what: Waiting): void {
@@ -169,18 +171,23 @@ export class Caller<Peer> {
   }
 
   #readOn(request: Incoming): void {
-    const connection = this.#connection;
-    const isElsewhere = request.body?.isBeingRead === true;
-    const isFull = connection.aheadBytes >= AHEAD_BYTES_MAX;
-    if (this.#request !== request || isElsewhere || isFull && !this.#isEnding) {
+    const { body } = request;
+    if (this.#request !== request || body?.isBeingRead === true || !this.#mayReadOn(body)) {
       if (this.#watched === request) this.#watched = null;
       return;
     }
-    // Nobody wants it, but the caller may take its answer only when it has sent all.
-    if (isFull) connection.take(connection.aheadBytes);
     const others = turns.forOthers();
-    if (others === null) void connection.more();
+    if (others === null) void this.#connection.more();
     else void others.then(() => this.#readOn(request));
+  }
+
+  #mayReadOn(body: IncomingBody | null): boolean {
+    const connection = this.#connection;
+    if (connection.aheadBytes < AHEAD_BYTES_MAX) return true;
+    if (!this.#isEnding) return body?.hold() === true;
+    // Nobody wants it, but the caller may take its answer only when it has sent all.
+    connection.take(connection.aheadBytes);
+    return true;
   }
 
   /** A read has ended, while nobody waits for it perhaps. */

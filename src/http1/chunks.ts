@@ -148,10 +148,27 @@ export function chunkOf(piece: Uint8Array): Uint8Array {
   return chunk;
 }
 
-/** The next content off a connection; null at its last chunk, undefined where it ends before. */
+/** All content that is ahead on a connection, as one piece. @throws MalformedError */
+export function contentAhead(connection: Connection, chunks: Chunks): Uint8Array {
+  const piece = new Uint8Array(connection.aheadBytes);
+  let at = 0;
+  while (connection.aheadBytes > 0 && !chunks.isDone) {
+    const { taken, content } = chunks.take(connection.ahead);
+    if (content !== null) piece.set(content, at);
+    at += content?.length ?? 0;
+    connection.take(taken);
+  }
+  return piece.subarray(0, at);
+}
+
+/**
+ * The next content off a connection; null at its last chunk, undefined where it ends before.
+ * @param arrived is told of each read that brought something, be it less than any content.
+ */
 export async function readChunk(
   connection: Connection,
   chunks: Chunks,
+  arrived: (() => void) | null = null,
 ): Promise<Uint8Array | null | undefined> {
   for (;;) {
     const { ahead } = connection;
@@ -162,5 +179,6 @@ export async function readChunk(
       if (piece !== null || chunks.isDone) return piece;
     }
     if (!await connection.fill()) return undefined;
+    arrived?.();
   }
 }

@@ -11,8 +11,6 @@ export interface Line {
   closeWrite(): Promise<void>;
   /** May be called at any time and more than once; what is under way rejects. */
   close(): void;
-  readonly remote: Address | null;
-  readonly local: Address | null;
 }
 
 export interface Address {

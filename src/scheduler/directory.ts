@@ -12,6 +12,7 @@ import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
 import type { KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
+import { poolOfHost } from '../pool_host.ts';
 import { PoolSpec } from '../wire.ts';
 import { savedOf } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -68,7 +69,7 @@ export class Directory {
     this.#store = store;
     this.#scheduler = scheduler;
     this.#vault = options.vault ?? null;
-    this.#baseDomain = options.baseDomain ?? 'localhost';
+    this.#baseDomain = options.baseDomain?.toLowerCase() ?? 'localhost';
   }
 
   /**
@@ -188,7 +189,8 @@ export class Directory {
     for (const { spec } of changes) {
       for (const host of hostsOf(spec)) {
         const isOwn = isLocalOrBase(host, this.#baseDomain);
-        const owner = isOwn ? null : owners.get(host) ?? spec.name;
+        const byName = poolOfHost(host, this.#baseDomain);
+        const owner = isOwn ? null : byName ?? owners.get(host) ?? spec.name;
         if (owner !== spec.name) throw new HostTakenError(host, { owner, wantedBy: spec.name });
         owners.set(host, owner);
       }

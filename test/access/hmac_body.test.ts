@@ -3,7 +3,7 @@
  * policy has read is there for the door.
  */
 import { describe, expect, test, vi } from 'vitest';
-import { ByteBudget } from '../../src/http/body.ts';
+import { ByteBudget } from '../../src/http1/byte_budget.ts';
 import { HMAC_ALONE, SECRET, World } from './support.ts';
 
 describe('the body of a signed call', () => {

@@ -52,7 +52,7 @@ const values: Record<Name, { right: [text: string, value: unknown][]; wrong: str
     ],
   },
   baseDomain: {
-    right: [['Example.com', 'Example.com'], ['localhost', 'localhost'], ['a-b.c', 'a-b.c']],
+    right: [['Example.com', 'example.com'], ['localhost', 'localhost'], ['a-b.c', 'a-b.c']],
     wrong: ['', '.', '.com', 'a..b', '-a', 'a-', 'a_b', 'a b', 'x'.repeat(254), 'example.com:80'],
   },
   poolListen: {

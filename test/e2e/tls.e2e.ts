@@ -11,6 +11,7 @@ import tls from 'node:tls';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { makeCertificate } from './certificate.ts';
+import { freePort } from './proxy/raw.ts';
 import { endAll, freshFolder, sleep, start } from './process.ts';
 import { startServer, until } from './server.ts';
 
@@ -35,13 +36,13 @@ describe('TLS', () => {
   });
 
   /** A server with a certificate of its own, and how to make it another one. */
-  async function secured(...pools: object[]) {
+  async function secured(pools: object[] = [], more: string[] = []) {
     const folder = freshFolder();
     const make = (name: string) => makeCertificate(folder, 'DNS:localhost', name);
     const { key, flags: tls } = make('first.test');
     const config = join(folder, 'pools.json');
     writeFileSync(config, JSON.stringify({ pools }));
-    const flags = [...tls, '--config', config];
+    const flags = [...tls, '--config', config, ...more];
     const server = await startServer({ folder, flags });
     const port = Number(new URL(server.origin).port);
     return { server, make, key, flags, to: { host: '127.0.0.1', port, rejectUnauthorized: false } };
@@ -90,17 +91,35 @@ describe('TLS', () => {
     await expect(agreed(['h2'])).rejects.toThrow(/no application protocol/i);
   });
 
+  it('refuses an upstream that is this server, whatever its certificate', async () => {
+    const port = await freePort();
+    const pools = ['http', 'https'].map((scheme) => ({
+      name: scheme,
+      upstream: { url: `${scheme}://localhost:${port}`, preserveHost: true },
+      access: { key: { required: false } },
+    }));
+    const { to } = await secured(pools, ['--port', String(port)]);
+    for (const { name } of pools) {
+      const headers = { host: `${name}.localhost`, connection: 'close' };
+      const answer = await new Promise<http.IncomingMessage>((done, fail) => {
+        https.get({ ...to, headers }, done).on('error', fail);
+      });
+      expect(answer.headers['x-nthpool-error']).toBe('loop_detected');
+      answer.destroy();
+    }
+  });
+
   it.each(['destroy', 'end'] as const)(
     'notices at once that a caller is gone: %s',
     async (leave) => {
       const upstream = net.createServer().listen(0, '127.0.0.1');
       await new Promise((done) => upstream.once('listening', done));
       const { port } = upstream.address() as net.AddressInfo;
-      const { to } = await secured({
+      const { to } = await secured([{
         name: 'up',
         upstream: { url: `http://127.0.0.1:${port}` },
         access: { key: { required: false } },
-      });
+      }]);
       const lines = 'POST / HTTP/1.1\r\nHost: up.localhost\r\nContent-Length: 9000\r\n\r\n';
       const caller = tls.connect(to, () => caller.write(lines + 'x'.repeat(9000)));
       const asked = await new Promise<net.Socket>((done) => upstream.once('connection', done));
@@ -123,11 +142,11 @@ describe('TLS', () => {
     }).listen(0, '127.0.0.1');
     await new Promise((done) => upstream.once('listening', done));
     const { port } = upstream.address() as net.AddressInfo;
-    const { server, to } = await secured({
+    const { server, to } = await secured([{
       name: 'up',
       upstream: { url: `http://127.0.0.1:${port}` },
       keys: [{ name: 'k', hash: createHash('sha256').update('nb_live_k').digest('hex') }],
-    });
+    }]);
     const headers = { host: 'up.localhost', 'x-nthpool-key': 'nb_live_k' };
     const answer = await new Promise<http.IncomingMessage>((done, fail) => {
       https.get({ ...to, headers }, done).on('error', fail);

@@ -1,6 +1,7 @@
 /** Reading bodies within their size, their time, and what all large ones may hold together. */
 import { describe, expect, test } from 'vitest';
-import { ByteBudget, readBytes } from '../../src/http/body.ts';
+import { readBytes } from '../../src/http/body.ts';
+import { ByteBudget } from '../../src/http1/byte_budget.ts';
 import type { BodySource } from '../../src/http1/incoming_body.ts';
 import { Deadlines } from '../../src/scheduler/deadlines.ts';
 import { LoopClock } from '../support/manual_clock.ts';

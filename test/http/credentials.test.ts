@@ -141,6 +141,37 @@ describe('of several credentials', () => {
   });
 });
 
+describe('a credential that the upstream answers with', () => {
+  const SECRET = 'sk-0123456789abcd';
+  const [USER, SHORT] = [btoa(`user:${SECRET}`), 'short-secret'];
+
+  it.each([
+    ['authorization', `Bearer ${SECRET}`, `Bearer ${SECRET}`],
+    ['x-key', SECRET, `key=${SECRET}; path=/`],
+    ['authorization', `Basic ${USER}`, `user:${SECRET}`],
+    ['authorization', `Basic ${USER}`, `Basic ${USER}`],
+  ])(
+    'in %s (%s) leaves with no header, and the rest is as it came',
+    async (header, value, told) => {
+      const credentials = [{ name: 'a', header, value }];
+      const { call } = await poolWith(0, { upstream: { url: 'http://up.test', credentials } });
+      const { headers, text } = await call(
+        `HTTP/1.1 200 OK\r\nx-seen: ${told}\r\nset-cookie: ${told}\r\nx-other: Bearer sk-\r\n` +
+          `content-length: ${told.length}\r\n\r\n${told}`,
+      );
+      expect([headers.get('x-seen'), headers.get('set-cookie')]).toEqual([null, null]);
+      expect([headers.get('x-other'), text]).toEqual(['Bearer sk-', told]);
+    },
+  );
+
+  it('is too short to be told from chance below 16 characters', async () => {
+    const credentials = [{ name: 'a', header: 'x-key', value: SHORT }];
+    const { call } = await poolWith(0, { upstream: { url: 'http://up.test', credentials } });
+    const { headers } = await call(`HTTP/1.1 204 No\r\nx-seen: ${SHORT}\r\n\r\n`);
+    expect(headers.get('x-seen')).toBe(SHORT);
+  });
+});
+
 describe('a refusal for want of credentials', () => {
   it('after a wait in the queue tells how long it was', async () => {
     const { wait, lines, door } = await poolWith(1, { concurrency: { limit: 1, mode: 'fixed' } });

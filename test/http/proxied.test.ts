@@ -130,6 +130,31 @@ describe('an upgrade', () => {
     expect(await row()).toMatchObject(told);
   });
 
+  it.each([['stalls', 'upstream_timeout'], ['is closed', 'granted']])(
+    'that %s is logged as such: %s',
+    async (how, outcome) => {
+      const { door, lines, row } = await poolOf(1, { stallTimeoutMs: 3000 });
+      const answered = door.app(incoming(UPGRADE), peerOf());
+      await pass(door, 0);
+      lines[0]?.gives(SWITCHED);
+      const { tunnel } = await answered;
+      const caller = new MemoryLine();
+      void tunnel?.(new Connection(caller), SWITCHED);
+      await pass(door, 0);
+      if (how === 'is closed') {
+        caller.ends();
+        lines[0]?.ends();
+      }
+      for (let sweeps = 0; sweeps < 2; sweeps++) {
+        await pass(door, 3000);
+        vi.advanceTimersByTime(SWEEP_MS);
+        await pass(door, 0);
+      }
+      expect([caller.isClosed, lines[0]?.isClosed]).toEqual([true, true]);
+      expect(await row()).toMatchObject({ outcome, status: 101, upstreamStatus: 101 });
+    },
+  );
+
   it('ends when requestTimeoutMs has passed since it was asked for', async () => {
     const limits = { requestTimeoutMs: 3000, stallTimeoutMs: 60_000 };
     const { door, lines, row } = await poolOf(1, limits);
@@ -147,6 +172,7 @@ describe('an upgrade', () => {
       expect([caller.isClosed, lines[0]?.isClosed]).toEqual([isClosed, isClosed]);
     }
     expect([caller.sent, isOver.mock.calls.length]).toEqual([SWITCHED, 1]);
-    expect(await row()).toMatchObject({ outcome: 'granted', status: 101, upstreamStatus: 101 });
+    const told = { outcome: 'upstream_timeout', status: 101, upstreamStatus: 101 };
+    expect(await row()).toMatchObject(told);
   });
 });

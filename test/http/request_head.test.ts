@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answerHeaders } from '../../src/http/answer_headers.ts';
+import { CarriedSecrets } from '../../src/http/carried_secrets.ts';
 import { requestHead } from '../../src/http/request_head.ts';
 import { HeaderLines } from '../../src/http1/header_lines.ts';
 import { targetOf } from '../../src/upstream/target.ts';
@@ -37,10 +38,28 @@ describe('of cookies', () => {
     expect(sent([['Cookie', OWN.join('; ')]])).toEqual([]);
   });
 
+  /** Those that the caller gets. */
+  function kept(cookies: readonly string[]): string[] {
+    const text = answerHeaders({
+      headers: new HeaderLines(cookies.map((cookie) => ['Set-Cookie', cookie])),
+      own: '',
+      baseDomain: 'acme.test',
+      secrets: new CarriedSecrets([]),
+      isLengthKept: false,
+    });
+    return text.split('\r\n').slice(0, -1).map((line) => line.slice('Set-Cookie: '.length));
+  }
+
   it('from the upstream ours are left out, and no other that begins like them', () => {
-    const headers = new HeaderLines([...OWN, ...OTHERS].map((text) => ['Set-Cookie', text]));
-    const text = answerHeaders({ headers, own: '', baseDomain: 'acme.test', isLengthKept: false });
-    expect(text).toBe(OTHERS.map((cookie) => `Set-Cookie: ${cookie}\r\n`).join(''));
+    expect(kept([...OWN, ...OTHERS])).toEqual(OTHERS);
+  });
+
+  it('from the upstream those for the base domain or above it are left out', () => {
+    const domains = ['acme.test', '.acme.test', 'ACME.test.', 'test', '"acme.test"', '.test.'];
+    expect(kept(domains.map((domain) => `a=1; Path=/; Domain=${domain}`))).toEqual([]);
+    const others = ['p.acme.test', 'p.acme.test.', 'me.test', 'acme.test.example', ''];
+    const cookies = others.map((domain) => `a=1; Domain=${domain}; Path=/`);
+    expect(kept(cookies)).toEqual(cookies);
   });
 });
 

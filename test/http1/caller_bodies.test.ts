@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CEILINGS } from '../../src/ceilings.ts';
 import type { Answer } from '../../src/http1/answer.ts';
 import { answersIn, Flow, ok, serve, settled, textOf } from '../support/caller.ts';
 import { latin1 } from '../support/latin1.ts';
@@ -98,11 +99,15 @@ describe('a body that nobody reads', () => {
   it('is not read ahead without bound, and is not lost when it is read after all', async () => {
     let tell = (_: Answer) => {};
     const { line, asked } = serve(() => new Promise((told) => tell = told));
-    const text = 'x'.repeat(1_000_000);
+    const bytesMax = CEILINGS.bodyAheadBytes + 3 * REST_BYTES_MAX;
+    const text = Array.from({ length: 1_500_000 }, (_, at) => String.fromCharCode(at % 251))
+      .join('');
     line.gives(post(length(text.length)));
     for (let at = 0; at < text.length; at += 10_000) line.gives(text.slice(at, at + 10_000));
-    await settled();
+    for (let turns = 0; turns < 100; turns++) await settled();
     expect(line.hasUnread).toBe(true);
+    expect(line.given).toBeGreaterThan(CEILINGS.bodyAheadBytes);
+    expect(line.given).toBeLessThan(bytesMax);
     const [request] = asked;
     const body = textOf(request?.body ?? null);
     while (line.hasUnread) await settled();

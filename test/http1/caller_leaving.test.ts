@@ -6,6 +6,10 @@ import { answersIn, Flow, ok, serve, settled, textOf } from '../support/caller.t
 
 const GET = 'GET / HTTP/1.1\r\nhost: h\r\n\r\n';
 const POST = 'POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 6\r\n\r\n';
+const LARGE_BYTES = 1_000_000;
+const LARGE = POST.replace('6', String(LARGE_BYTES)) + 'x'.repeat(LARGE_BYTES);
+const LARGE_CHUNKED = POST.replace('content-length: 6', 'transfer-encoding: chunked') +
+  `400\r\n${'x'.repeat(1024)}\r\n`.repeat(LARGE_BYTES / 1024) + '0\r\n\r\n';
 const HOWS = ['end', 'reset'] as const;
 
 /** Serves with who wants to be told, by both ways, counting how often they are. */
@@ -48,11 +52,15 @@ describe.each(HOWS)('a caller that leaves by %s', (how) => {
     ['with a body that nobody reads', POST],
     ['with one that came', `${POST}abcdef`],
     ['with more behind it', GET + GET],
+    ['with a large body', LARGE],
+    ['with a large body in chunks', LARGE_CHUNKED],
+    ['with a large body and more behind it', LARGE + GET],
   ])('while its answer is made %s is told of at once', async (_, text) => {
     const { answer, tell } = later();
     const { line, one, asked, told } = served(() => answer);
     line.gives(text);
     await settled();
+    while (line.hasUnread) await settled();
     expect(told).toEqual(NEVER);
     line.ends(how);
     await settled();

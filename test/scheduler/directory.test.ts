@@ -121,6 +121,20 @@ describe('Directory.putAll', () => {
     },
   );
 
+  it("takes no host that is another pool's by its name, be there such a pool or not", async () => {
+    const rig = new Rig({ isBare: true });
+    const directory = new Directory(rig.store, rig.scheduler, { baseDomain: 'Base.example' });
+    await directory.put(at('known').spec);
+    for (const owner of ['known', 'later']) {
+      const host = `${owner}.base.example`;
+      await expect(directory.put(at('a', host).spec)).rejects.toThrow(
+        `${host} is a host of pool ${owner}, and cannot be one of pool a too.`,
+      );
+    }
+    await directory.put(at('a', 'a.base.example', 'known.example', 'x.known.base.example').spec);
+    expect(directory.hosts.size).toBe(3);
+  });
+
   it('changes nothing where a host would be two pools, or there would be too many', async () => {
     const { store, directory } = table();
     await directory.put(at('mine', 'x.example').spec);

@@ -113,7 +113,5 @@ function lineOf(
     write: (bytes) => Promise.resolve(bytes.length),
     closeWrite: () => Promise.resolve(),
     close: () => {},
-    remote: null,
-    local: null,
   };
 }

@@ -7,9 +7,9 @@ import type { Line } from '../../src/http1/line.ts';
 import { latin1 } from './latin1.ts';
 
 export class MemoryLine implements Line {
-  readonly remote = { hostname: '127.0.0.1', port: 1 };
-  readonly local = null;
   sent = '';
+  /** Bytes that were read off it. */
+  given = 0;
   /** How often it was closed. */
   closes = 0;
   /** Whether it was told that nothing more will come. */
@@ -58,6 +58,7 @@ export class MemoryLine implements Line {
       if (piece !== undefined) {
         const count = Math.min(piece.length, into.length);
         into.set(piece.subarray(0, count));
+        this.given += count;
         if (count === piece.length) this.#pieces.shift();
         else this.#pieces[0] = piece.subarray(count);
         return count;

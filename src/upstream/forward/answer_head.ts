@@ -15,7 +15,8 @@ export interface AnswerHead {
 }
 
 const BEGINNING = 'HTTP/1.';
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
+/** Some answer with statuses beyond 599 to those whom they take for robots. */
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$/;
 
 /** Reads a whole head, blank line included. @throws MalformedError */
 export function readAnswerHead(text: string): AnswerHead {

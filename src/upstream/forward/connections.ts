@@ -2,7 +2,6 @@
  * The idle connections to all upstreams, the last used first. A connection comes here only after
  * its answer ended cleanly, and one that the upstream has closed meanwhile is never handed out.
  */
-import type { Address, Line } from '../../http1/line.ts';
 import { pass } from '../../http1/pass.ts';
 import type { Dial, Origin } from './dial.ts';
 import { UpstreamConnection } from './upstream_connection.ts';
@@ -10,17 +9,10 @@ import { UpstreamConnection } from './upstream_connection.ts';
 const IDLE_MS_MAX = 30_000;
 const IDLE_PER_ORIGIN_MAX = 512;
 
-/** The upstream is this very server. */
-export class LoopError extends Error {
-  override name = 'LoopError';
-}
-
 export interface ConnectionsOptions {
   readonly dial: Dial;
   /** Ms on any monotonic clock. */
   readonly nowMs: () => number;
-  /** Whether a line leads to one of this server's own listeners. */
-  readonly isOwn?: (remote: Address, local: Address | null) => boolean;
 }
 
 export class Connections {
@@ -51,12 +43,7 @@ export class Connections {
 
   /** A new connection. @throws DialError, LoopError */
   async dial(origin: Origin, givenUp: AbortSignal): Promise<UpstreamConnection> {
-    const line = await this.#options.dial(origin, givenUp);
-    if (this.#isLoop(line)) {
-      line.close();
-      throw new LoopError();
-    }
-    return new UpstreamConnection(line, nameOf(origin));
+    return new UpstreamConnection(await this.#options.dial(origin, givenUp), nameOf(origin));
   }
 
   /** Takes a connection back whose answer has ended cleanly. */
@@ -92,10 +79,6 @@ export class Connections {
     if (at < 0) return;
     idle?.splice(at, 1);
     connection.close();
-  }
-
-  #isLoop({ remote, local }: Line): boolean {
-    return remote !== null && (this.#options.isOwn?.(remote, local) ?? false);
   }
 }
 

@@ -8,7 +8,11 @@ export interface Origin extends Address {
   readonly isTls: boolean;
 }
 
-/** Aborted once nobody waits for the line any more: one that comes all the same is closed. */
+/**
+ * Rejects with a DialError or a LoopError.
+ * @param givenUp aborted once nobody waits for the line any more: one that comes all the same is
+ * closed.
+ */
 export type Dial = (to: Origin, givenUp: AbortSignal) => Promise<Line>;
 
 /** Why no connection came about; told to callers and logged, so it never holds an address. */
@@ -27,6 +31,11 @@ export type TlsReason =
   | 'tls_refused'
   | 'tls_broken'
   | 'tls';
+
+/** The upstream is this very server. */
+export class LoopError extends Error {
+  override name = 'LoopError';
+}
 
 export class DialError extends Error {
   override name = 'DialError';

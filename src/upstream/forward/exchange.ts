@@ -44,8 +44,6 @@ export interface Means {
   readonly nowMs: () => number;
 }
 
-const INTERIM_MAX = 32;
-
 export class Exchange implements Watched {
   readonly #call: Call;
   readonly #means: Means;
@@ -197,14 +195,15 @@ export class Exchange implements Watched {
   }
 
   async #readAnswer(connection: UpstreamConnection): Promise<AnswerHead> {
-    for (let interim = 0; interim < INTERIM_MAX; interim++) {
+    // Some send 102 again and again as a sign of life, for as long as the request may take.
+    for (;;) {
       const headEnd = new HeadEnd();
       let head = takeHead(connection, headEnd);
       while (head === null) {
         if (!await connection.fill()) throw new ForwardError('upstream_unreachable', HUNG_UP);
+        this.#hasMoved = true;
         head = takeHead(connection, headEnd);
       }
-      this.#hasMoved = true;
       const isSwitch = head.status === 101;
       if (isSwitch && this.#call.isUpgrade !== true) throw new MalformedError('an upgrade');
       if (head.status < 200 && !isSwitch) continue;
@@ -216,7 +215,6 @@ export class Exchange implements Watched {
       if (framing.kind === 'none' && !isSwitch) this.#end(connection);
       return head;
     }
-    throw new MalformedError('interim answers without end');
   }
 
   async #piece(connection: UpstreamConnection): Promise<Uint8Array | null> {
@@ -252,7 +250,7 @@ export class Exchange implements Watched {
     connection: UpstreamConnection,
     chunks: Chunks,
   ): Promise<Uint8Array | null> {
-    const piece = await readChunk(connection, chunks);
+    const piece = await readChunk(connection, chunks, () => this.#hasMoved = true);
     if (piece === undefined) throw new MalformedError('chunks that break off');
     if (chunks.isDone) this.#left = 0;
     return piece;

@@ -3,9 +3,8 @@
  * step failed and never names an address, a credential or a text of the upstream.
  */
 import { MalformedError } from '../../http1/head.ts';
-import { LoopError } from './connections.ts';
 import type { DialReason } from './dial.ts';
-import { DialError } from './dial.ts';
+import { DialError, LoopError } from './dial.ts';
 
 export type ForwardCode =
   | 'upstream_unreachable'

@@ -6,6 +6,7 @@ import type { Connection } from '../../http1/connection.ts';
 import { latin1Bytes } from '../../http1/head.ts';
 import { largeBuffers } from '../../http1/large_buffers.ts';
 import type { Limits } from './exchange.ts';
+import type { Cut } from './forward_error.ts';
 import type { Guard, Watched } from './guard.ts';
 
 /** How long one side may take to end when the other has. */
@@ -34,6 +35,8 @@ export class Tunnel implements Watched {
   #hasMoved = false;
   place = -1;
   quietSinceMs: number;
+  /** The limit that ended it; null where none did. */
+  cut: Cut | null = null;
   /** Bytes from the caller, and to it. */
   bytesIn = 0;
   bytesOut = 0;
@@ -68,8 +71,9 @@ export class Tunnel implements Watched {
       this.#hasMoved = false;
       this.quietSinceMs = nowMs;
     }
-    const isOverdue = requestTimeoutMs !== null && nowMs - startedAtMs >= requestTimeoutMs;
-    if (isOverdue || nowMs - this.quietSinceMs >= stallTimeoutMs) this.end();
+    if (requestTimeoutMs !== null && nowMs - startedAtMs >= requestTimeoutMs) this.cut = 'overdue';
+    else if (nowMs - this.quietSinceMs >= stallTimeoutMs) this.cut = 'stall';
+    if (this.cut !== null) this.end();
   }
 
   /** Ends both sides now. */

@@ -36,6 +36,7 @@ export class Upload {
     this.#body = body;
     this.#length = length;
     this.#events = events;
+    body.arrived = () => events.moved();
   }
 
   /** Never rejects. A body of known length has ended with its last byte. */
@@ -89,6 +90,7 @@ export class Upload {
       if (this.#isStopped) return;
       if (piece === null && this.#length !== null) return this.#fail(new Error('too short'));
       if (piece !== null && piece.length > 0) {
+        this.#events.moved();
         this.#ahead.push(piece);
         this.#aheadBytes += piece.length;
         this.bytes += piece.length;

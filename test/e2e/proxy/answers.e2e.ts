@@ -64,6 +64,11 @@ describe('an answer', () => {
     expect(received.split('\r\n')[0]).toBe(`HTTP/1.1 299 ${reason}`);
   });
 
+  it.each([600, 999])('has a status of any three digits: %i', async (status) => {
+    upstream.play = answering(`HTTP/1.1 ${status} Request denied\r\ncontent-length: 2\r\n\r\nok`);
+    expect(await server.call({ pool: 'echo' })).toMatchObject({ status, body: 'ok' });
+  });
+
   it('has a Date where the upstream gave one; one of our own always does', async () => {
     const date = 'Date: Sun, 06 Nov 1994 08:49:37 GMT';
     for (const lines of ['', `${date}\r\n`]) {

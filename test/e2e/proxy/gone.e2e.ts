@@ -20,6 +20,7 @@ const sent: readonly (readonly [string, string])[] = [
   ['no body', GET],
   ['a body of 600 bytes', request('POST', 600)],
   ['a body of 50 000 bytes', request('POST', 50_000)],
+  ['a body of a million bytes', request('POST', 1_000_000)],
   ['half of a body', request('POST', 20_000, 10_000)],
   ['a body with GET', request('GET', 9_000)],
   [

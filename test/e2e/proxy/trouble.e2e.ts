@@ -25,6 +25,8 @@ describe('upstreams that cannot be reached', () => {
     plainText.listen(tlsPort, '127.0.0.1');
     await server.pool('tls', 1, { limit: 1, upstream: { url: `https://127.0.0.1:${tlsPort}` } });
     await server.pool('loop', server.port, { limit: 1 });
+    const tlsUrl = `https://127.0.0.1:${server.port}`;
+    await server.pool('loop-tls', 1, { limit: 1, upstream: { url: tlsUrl } });
     const mapped = `http://[::ffff:127.0.0.1]:${server.port}`;
     await server.pool('mapped', 1, { limit: 1, upstream: { url: mapped } });
     upstream.play = (socket) => void socket.destroy();
@@ -35,6 +37,7 @@ describe('upstreams that cannot be reached', () => {
         ['dns', 502, 'upstream_unreachable'],
         ['tls', 502, 'upstream_unreachable'],
         ['loop', 508, 'loop_detected'],
+        ['loop-tls', 508, 'loop_detected'],
         ['mapped', 508, 'loop_detected'],
       ] as const
     ) {

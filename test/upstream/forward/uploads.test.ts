@@ -1,7 +1,8 @@
 /** The body of a request on its way to the upstream, and answers that come meanwhile. */
 import { expect, it, vi } from 'vitest';
+import { Connection } from '../../../src/http1/connection.ts';
 import { latin1Bytes } from '../../../src/http1/head.ts';
-import { sourceOf } from '../../../src/http1/incoming_body.ts';
+import { IncomingBody, sourceOf } from '../../../src/http1/incoming_body.ts';
 import { settled } from '../../support/caller.ts';
 import { MemoryLine } from '../../support/lines.ts';
 import { bench, HEAD } from './bench.ts';
@@ -48,6 +49,28 @@ it('some of a body is read ahead that the upstream does not take, and its end he
     expect(lines[0]?.isClosed).toBe(isHeard);
     if (isHeard) await expect(answer).rejects.toMatchObject({ cut: 'gone' });
   }
+});
+
+it.each([
+  ['a chunk line', '1;abcdef=ghijkl\r\n'],
+  ['the trailers', '1\r\nx\r\n0\r\nx-trailer: yes\r\n'],
+])('a caller that sends %s byte by byte is not stalled', async (_, text) => {
+  const caller = new MemoryLine();
+  const body = new IncomingBody(new Connection(caller), { bytes: null, isAwaited: false });
+  const { lines, exchange, clock } = bench();
+  const one = exchange({ body, bodyBytes: null });
+  const answer = one.answer();
+  answer.catch(() => {});
+  await vi.waitFor(() => expect(lines[0]?.sent).toBe(HEAD));
+  for (const byte of text) {
+    one.look(clock.nowMs += 3000);
+    caller.gives(byte);
+    await settled();
+  }
+  expect(lines[0]?.isClosed).toBe(false);
+  one.look(clock.nowMs += 3000);
+  one.look(clock.nowMs += 5000);
+  await expect(answer).rejects.toMatchObject({ cut: 'stall' });
 });
 
 it('a request ends where its caller sends less than it said', async () => {

@@ -1,22 +1,20 @@
 /**
- * The keys and tokens that were checked for a proxied request, as texts: an upstream must not get
- * them in another place either, where a caller sends the same key twice.
+ * The secrets in headers that one side alone may see, as texts, so that the other does not get them
+ * in another place either: of what was checked for a proxied request, where a caller sends its key
+ * twice, and of a managed credential, where an upstream answers with it.
  */
 import { Buffer } from 'node:buffer';
-import type { HeaderSource } from '../access/header_source.ts';
 
 /** A shorter text may stand in a header by chance. */
 const LENGTH_MIN = 16;
 const BASIC = /^basic +(\S+)/i;
 
-export class CallerSecrets {
+export class CarriedSecrets {
   readonly #secrets: readonly string[];
 
-  /** @param carriers the headers that carried what was checked. */
-  constructor(headers: HeaderSource, carriers: readonly string[]) {
-    this.#secrets = carriers.filter((name) => !name.startsWith('cookie:'))
-      .flatMap((name) => secretsOf(headers.get(name) ?? ''))
-      .filter((secret) => secret.length >= LENGTH_MIN);
+  /** @param values of the headers that carry them. */
+  constructor(values: readonly string[]) {
+    this.#secrets = values.flatMap(secretsOf).filter(({ length }) => length >= LENGTH_MIN);
   }
 
   /** Whether a header's value, or a cookie, holds one of them. */
