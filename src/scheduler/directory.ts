@@ -6,7 +6,7 @@
 import { epochMsOf } from './clock.ts';
 import { isLocalOrBase } from '../access/browser.ts';
 import { KeyRing } from '../access/keys.ts';
-import { standingUnder } from '../access/standing.ts';
+import { faultUnder, KEY_GONE } from '../access/standing.ts';
 import { hasSecrets } from '../access/vault.ts';
 import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
@@ -161,7 +161,7 @@ export class Directory {
     if (!entry.keys.rows().some((row) => row.id === id)) return false;
     await this.#store.removeKey(entry.spec.name, id);
     const isGone = entry.keys.remove(id);
-    this.#scheduler.dismiss('unauthorized', ({ keyId }) => keyId === id);
+    this.#scheduler.dismiss(({ keyId }) => keyId === id ? unauthorized(KEY_GONE) : null);
     return isGone;
   }
 
@@ -218,10 +218,9 @@ export class Directory {
     const known = this.#entries.get(spec.name);
     if (known === undefined) return;
     const { spec: { access }, keys } = known;
-    const stands = standingUnder(access, { spec, keys }, this.#epochMs());
-    this.#scheduler.dismiss(
-      'unauthorized',
-      (attempt, pool) => pool === spec.name && !stands(attempt),
+    const faultOf = faultUnder(access, { spec, keys }, this.#epochMs());
+    this.#scheduler.dismiss((attempt, pool) =>
+      pool === spec.name ? unauthorized(faultOf(attempt)) : null
     );
   }
 
@@ -264,6 +263,10 @@ export class Directory {
   #epochMs(): number {
     return epochMsOf(this.#scheduler.clock);
   }
+}
+
+function unauthorized(reason: string | null) {
+  return reason === null ? null : { code: 'unauthorized', reason } as const;
 }
 
 function hostsOf({ upstream }: PoolSpec): readonly string[] {

@@ -169,16 +169,16 @@ export class Scheduler {
   drain(): void {
     this.#isDraining = true;
     this.#bouncer.freeze(DOORS);
-    this.dismiss('shutting_down', () => true);
+    this.dismiss(() => ({ code: 'shutting_down' }));
     this.#drains.close();
   }
 
-  /** Refuses with `code` all who wait and meet the condition. */
-  dismiss(code: ErrorCode, isMeant: (attempt: Attempt, pool: string) => boolean): void {
+  /** Refuses all who wait and are told why. */
+  dismiss(why: (attempt: Attempt, pool: string) => Pick<Refused, 'code' | 'reason'> | null): void {
     // The newest first: whoever leaves the head of the line may let the next one in.
-    for (const waiter of this.#waiters.meant(isMeant).reverse()) {
+    for (const [waiter, told] of this.#waiters.told(why).reverse()) {
       const left = this.#leave(waiter);
-      left?.tell(this.#refuse(left.pool, left.attempt, { code, queuedMs: left.queuedMs }));
+      left?.tell(this.#refuse(left.pool, left.attempt, { ...told, queuedMs: left.queuedMs }));
     }
   }
 
@@ -209,7 +209,11 @@ export class Scheduler {
   }
 
   /** Refuses for a reason that is not the pool's. */
-  #refuse(pool: Pool, attempt: Attempt, why: { code: ErrorCode; queuedMs: number }): Refused {
+  #refuse(
+    pool: Pool,
+    attempt: Attempt,
+    why: Pick<Refused, 'code' | 'reason' | 'queuedMs'>,
+  ): Refused {
     const gauge = pool.gauge(this.clock.nowMs());
     const refused = { kind: 'refused', attempt: attempt.attempt, gauge, ...why } as const;
     return this.#teller.refuse(pool.name, attempt, refused);
