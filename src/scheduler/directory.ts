@@ -79,7 +79,8 @@ export class Directory {
     const governors = new Map(snapshot.governors.map((row) => [row.pool, savedOf(row.saved)]));
     for (const row of snapshot.pools) {
       const spec = PoolSpec.parse(this.#open(row));
-      const keys = new KeyRing(snapshot.keys.filter((key) => key.pool === row.name));
+      const rows = snapshot.keys.filter((key) => key.pool === row.name);
+      const keys = new KeyRing(rows, this.#scheduler.keyUses);
       const saved = governors.get(row.name);
       const pool = this.#scheduler.turn((nowMs, bouncer) =>
         bouncer.create(nowMs, row.name, {
@@ -129,7 +130,7 @@ export class Directory {
     const createdAt = this.#epochMs();
     const made = changes.map(({ spec, isManaged }) => {
       const known = this.#entries.get(spec.name);
-      const keys = known?.keys ?? new KeyRing();
+      const keys = known?.keys ?? new KeyRing([], this.#scheduler.keyUses);
       return { spec, keys, createdAt: known?.createdAt ?? createdAt, isManaged };
     });
     await this.#store.savePools(made.map(({ spec, ...facts }) => this.#row(spec, facts)));
@@ -171,12 +172,13 @@ export class Directory {
     this.#scheduler.turn((nowMs, bouncer) => bouncer.setPause(nowMs, entry.pool, pause));
   }
 
-  /** Writes down when keys were last used, to within the time between two calls. */
+  /** Writes down when keys were last used. */
   async saveUses(): Promise<void> {
+    const { clock, keyUses } = this.#scheduler;
+    keyUses.stamp(clock.nowMs());
     const uses = new Map<string, number>();
-    const epochMs = this.#epochMs();
     for (const { keys } of this.#entries.values()) {
-      for (const id of keys.takeUses(epochMs)) uses.set(id, epochMs);
+      for (const [id, atMs] of keys.takeUses(clock.shiftMs)) uses.set(id, atMs);
     }
     if (uses.size > 0) await this.#store.touchKeys(uses);
   }

@@ -3,6 +3,7 @@
  * turns waits into promises, and holds every grant's answer back until it is durable. It decides
  * nothing that the core decides.
  */
+import { KeyUses } from '../access/key_uses.ts';
 import { Bouncer } from '../core/bouncer.ts';
 import type { Renewal } from '../core/bouncer.ts';
 import type { Settlement } from '../core/moves.ts';
@@ -57,6 +58,8 @@ export class Scheduler {
   readonly #bouncer: Bouncer;
   readonly #attempts: Sequence;
   readonly #events: SchedulerEvents;
+  /** Uses of keys get their time from the turn that follows them. */
+  readonly keyUses = new KeyUses();
   readonly #waiters = new Waiters();
   readonly #drains = new Drains();
   readonly #teller: Teller;
@@ -145,6 +148,7 @@ export class Scheduler {
   turn<T>(step: (nowMs: number, bouncer: Bouncer) => T): T {
     try {
       const nowMs = this.clock.nowMs();
+      this.keyUses.stamp(nowMs);
       this.#bouncer.advance(nowMs);
       const done = step(nowMs, this.#bouncer);
       this.#drains.look(nowMs);
