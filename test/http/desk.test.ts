@@ -49,6 +49,21 @@ describe('a session', () => {
     expect(await ask(again)).toBe(401);
   });
 
+  it('that is signed out ends its live events at once, and no others', async () => {
+    const test = await TestServer.start();
+    const watch = async (headers: Record<string, string>) => {
+      return (await test.call('/admin/api/events', { headers })).body!.getReader();
+    };
+    const { cookie, write } = await signedIn(test);
+    const [mine, token] = [await watch({ cookie }), await watch(AS_ADMIN)];
+    const other = await watch({ cookie: (await signedIn(test)).cookie });
+    for (const each of [mine, token, other]) await each.read();
+    await test.call('/admin/sign-out', { method: 'POST', headers: write });
+    expect((await mine.read()).done).toBe(true);
+    expect(test.server.desk.watch.viewers).toBe(2);
+    test.server.desk.watch.close();
+  });
+
   it('is not opened from an address that failed five times within a minute', async () => {
     const test = await TestServer.start();
     const signIn = async (token: string, from: string) => {
