@@ -154,6 +154,9 @@ type Found = Pick<z.ZodError, 'issues'>;
 const ISSUES_MAX = 20;
 const NAME_MAX = 100;
 
+/** What is said of a field that no schema names. */
+export const NO_FIELD = 'is no known field';
+
 /** What is wrong, one issue a field, in the words of the schema; the path '' is the whole. */
 export function issuesOf(error: Found): Issue[] {
   const at = (path: readonly PropertyKey[], reason: string) => ({
@@ -162,7 +165,7 @@ export function issuesOf(error: Found): Issue[] {
   });
   return error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.slice(0, ISSUES_MAX).map((key) => at([...issue.path, key], 'is no known field'))
+      ? issue.keys.slice(0, ISSUES_MAX).map((key) => at([...issue.path, key], NO_FIELD))
       : [at(issue.path, issue.message)]
   ).slice(0, ISSUES_MAX);
 }

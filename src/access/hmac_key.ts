@@ -31,7 +31,7 @@ export class HmacKey {
     }
   }
 
-  /** Lower-case hex. */
+  /** Lower-case hex. @param text one character a byte, as heads are read. */
   sign(text: string): string {
     this.#outer.write(hash('sha256', this.#innerOf(text), 'hex'), BLOCK_BYTES, 'hex');
     return hash('sha256', this.#outer, 'hex');
@@ -41,9 +41,10 @@ export class HmacKey {
     // A character takes at most three bytes.
     if (text.length * 3 <= SCRATCH_BYTES) {
       const { written } = encoder.encodeInto(text, this.#inner.subarray(BLOCK_BYTES));
-      return this.#inner.subarray(0, BLOCK_BYTES + written);
+      // ASCII alone, which nearly all is, takes as many bytes as it has characters.
+      if (written === text.length) return this.#inner.subarray(0, BLOCK_BYTES + written);
     }
-    return Buffer.concat([this.#inner.subarray(0, BLOCK_BYTES), encoder.encode(text)]);
+    return Buffer.concat([this.#inner.subarray(0, BLOCK_BYTES), Buffer.from(text, 'latin1')]);
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import type { KeyRow } from '../store/store.ts';
+import { KeyUses, type Use } from './key_uses.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 40;
@@ -43,15 +44,23 @@ export function keyRow(key: string, facts: Omit<KeyRow, 'hash' | 'prefix'>): Key
   return { ...facts, hash: hashOf(key), prefix: key.slice(0, PREFIX_LENGTH) };
 }
 
+interface Held {
+  row: KeyRow;
+  readonly use: Use;
+}
+
 /** The keys of one pool. */
 export class KeyRing {
-  readonly #byHash = new Map<string, KeyRow>();
+  readonly #byHash = new Map<string, Held>();
   /** Keys that were right before, to spare the hashing; never more than there are keys. */
-  readonly #known = new Map<string, KeyRow>();
-  /** Ids of keys that were used since the last {@link takeUses}. */
-  #used = new Set<string>();
+  readonly #known = new Map<string, Held>();
+  readonly #uses: KeyUses;
+  /** Whether a key was used since the last {@link takeUses}. */
+  #isUsed = false;
 
-  constructor(rows: Iterable<KeyRow> = []) {
+  /** @param uses what gives the uses of all pools' keys their time. */
+  constructor(rows: Iterable<KeyRow> = [], uses = new KeyUses()) {
+    this.#uses = uses;
     for (const row of rows) this.add(row);
   }
 
@@ -60,13 +69,13 @@ export class KeyRing {
   }
 
   add(row: KeyRow): void {
-    this.#byHash.set(row.hash, row);
+    this.#byHash.set(row.hash, { row, use: { atMs: null, isFresh: false } });
     this.#known.clear();
   }
 
   remove(id: string): boolean {
     this.#known.clear();
-    for (const row of this.#byHash.values()) {
+    for (const { row } of this.#byHash.values()) {
       if (row.id === id) return this.#byHash.delete(row.hash);
     }
     return false;
@@ -74,14 +83,16 @@ export class KeyRing {
 
   /** The row of a key, unless it has expired by now; notes its use. */
   find(key: string, epochMs: () => number): KeyRow | undefined {
-    let row = this.#known.get(key);
-    if (row === undefined) {
-      row = this.#byHash.get(hashOf(key));
-      if (row === undefined) return undefined;
-      this.#known.set(key, row);
+    let held = this.#known.get(key);
+    if (held === undefined) {
+      held = this.#byHash.get(hashOf(key));
+      if (held === undefined) return undefined;
+      this.#known.set(key, held);
     }
+    const { row } = held;
     if (row.expiresAt !== null && row.expiresAt <= epochMs()) return undefined;
-    this.#used.add(row.id);
+    this.#isUsed = true;
+    this.#uses.note(held.use);
     return row;
   }
 
@@ -92,24 +103,32 @@ export class KeyRing {
 
   /** Epoch ms; Infinity: never; -Infinity: there is no such key. */
   expiresAt(id: string): number {
-    for (const row of this.#byHash.values()) if (row.id === id) return row.expiresAt ?? Infinity;
+    for (const { row } of this.#byHash.values()) {
+      if (row.id === id) return row.expiresAt ?? Infinity;
+    }
     return -Infinity;
   }
 
   /** In the order in which they were made. */
   rows(): KeyRow[] {
-    return [...this.#byHash.values()];
+    return [...this.#byHash.values()].map(({ row }) => row);
   }
 
-  /** The ids of the keys that were used since the last call; their rows say so from now on. */
-  takeUses(epochMs: number): string[] {
-    const used = this.#used;
-    if (used.size === 0) return [];
-    this.#used = new Set();
-    for (const [hash, row] of this.#byHash) {
-      if (used.has(row.id)) this.#byHash.set(hash, { ...row, lastUsedAt: epochMs });
+  /**
+   * The keys that were used since the last call, by id, and when, in epoch ms; their rows say so
+   * from now on. All uses must have their time by now.
+   */
+  takeUses(shiftMs: number): Map<string, number> {
+    const taken = new Map<string, number>();
+    if (!this.#isUsed) return taken;
+    this.#isUsed = false;
+    for (const held of this.#byHash.values()) {
+      if (held.use.atMs === null) continue;
+      const lastUsedAt = held.use.atMs + shiftMs;
+      held.use.atMs = null;
+      held.row = { ...held.row, lastUsedAt };
+      taken.set(held.row.id, lastUsedAt);
     }
-    this.#known.clear();
-    return [...used];
+    return taken;
   }
 }

@@ -11,7 +11,13 @@ const IDLE_MS_MAX = 12 * 3_600_000;
 const SESSIONS_MAX = 64;
 const BYTES = 32;
 
-type SessionStore = Pick<Store, 'readSessions' | 'saveSessions' | 'removeSessions'>;
+/** What the stored sessions were made with. */
+const VALUE = 'sessions_of';
+
+type SessionStore = Pick<
+  Store,
+  'readSessions' | 'saveSessions' | 'removeSessions' | 'readValue' | 'saveValue'
+>;
 
 export class Sessions {
   readonly #store: SessionStore;
@@ -24,9 +30,20 @@ export class Sessions {
     this.#adminHash = adminHash;
   }
 
-  /** Takes over the sessions of the process before. */
+  /**
+   * Takes over the sessions of the process before. Those of another token end for good, though it
+   * may come back.
+   */
   async load(): Promise<void> {
-    for (const row of await this.#store.readSessions()) this.#byHash.set(row.hash, row);
+    const rows = await this.#store.readSessions();
+    const mark = hashOf(`sessions ${this.#adminHash}`);
+    const known = await this.#store.readValue(VALUE);
+    if (known === null || known === mark) {
+      for (const row of rows) {
+        this.#byHash.set(row.hash, row);
+      }
+    } else await this.#store.removeSessions(rows.map(({ hash }) => hash));
+    if (known !== mark) await this.#store.saveValue(VALUE, mark);
   }
 
   /** Begins a session and returns its id; the longest unused one goes where there are too many. */

@@ -1,6 +1,7 @@
 /**
  * The text that an HMAC signature is made over, as caller and server must both write it.
  */
+import { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { HmacKey } from './hmac_key.ts';
 
@@ -11,7 +12,7 @@ export interface SignedParts {
   readonly timestamp: string;
   readonly nonce: string;
   readonly method: string;
-  /** Path and query exactly as they are sent. */
+  /** Path and query exactly as they are sent, one character a byte. */
   readonly target: string;
   /** Lower-case hex SHA-256 of the body's bytes. */
   readonly bodyHash: string;
@@ -22,12 +23,13 @@ export function signedText(parts: SignedParts): string {
   return `v1\n${pool}\n${door}\n${timestamp}\n${nonce}\n${method}\n${target}\n${bodyHash}`;
 }
 
-/** The three headers of a signed request. */
+/** The three headers of a signed request, whose target is sent as UTF-8. */
 export function signedHeaders(
   secret: string,
   { body, ...parts }: Omit<SignedParts, 'bodyHash'> & { readonly body: Uint8Array },
 ): Record<string, string> {
-  const text = signedText({ ...parts, bodyHash: hash('sha256', body, 'hex') });
+  const target = Buffer.from(parts.target, 'utf8').toString('latin1');
+  const text = signedText({ ...parts, target, bodyHash: hash('sha256', body, 'hex') });
   return {
     'X-Nthpool-Timestamp': parts.timestamp,
     'X-Nthpool-Nonce': parts.nonce,

@@ -6,10 +6,11 @@ import { z } from 'zod';
 import { hashOf, keyRow } from '../access/keys.ts';
 import { mapSecrets } from '../access/secret_fields.ts';
 import { CEILINGS } from '../ceilings.ts';
+import { protoPath } from '../json.ts';
 import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
 import type { Directory, Entry } from '../scheduler/directory.ts';
 import type { KeyRow } from '../store/store.ts';
-import { issuesOf, PoolSpec } from '../wire.ts';
+import { issuesOf, NO_FIELD, PoolSpec } from '../wire.ts';
 import { log, messageOf } from '../log.ts';
 
 const hash = z.string().regex(/^(sha256:)?[0-9a-f]{64}$/, 'must be a hex SHA-256')
@@ -73,6 +74,8 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
     // The runtime quotes what stands around a mistake, which may be a secret.
     throw new PoolFileError(`${path}: ${messageOf(error).replace(/, (\.{3})?".*"/s, '')}`);
   }
+  const proto = protoPath(json);
+  if (proto !== null) throw new PoolFileError(`${path}: ${proto}: ${NO_FIELD}`);
   const { pools } = checked(PoolFile, json, path);
   const seen = new Set<string>();
   return pools.map(({ keys, ...rest }, index) => {

@@ -23,7 +23,7 @@ export interface ConnectOptions extends TransportOptions {
   readonly random?: () => number;
 }
 
-/** A pool of a server. Nothing is sent before the first acquire. */
+/** A pool of a server. Nothing is sent before the first acquire. @throws TypeError */
 export function connect(options: ConnectOptions): Pool {
   return new Pool(options);
 }

@@ -10,7 +10,7 @@ import { BadAnswer, Refused, Unreachable } from './failure.ts';
 export type Key = string | (() => string | Promise<string>);
 
 export interface TransportOptions {
-  /** Where the server is, such as `http://127.0.0.1:8787`. */
+  /** Where the server is, such as `http://127.0.0.1:8787`; without user, query and fragment. */
   readonly url: string | URL;
   readonly pool: string;
   /** The pool's key, or a function that gives it; absent where the pool wants none. */
@@ -39,9 +39,9 @@ export class Transport {
   readonly #fetch: typeof fetch;
   readonly #clock: Clock;
 
+  /** @throws TypeError */
   constructor(options: TransportOptions, clock: Clock) {
-    const origin = new URL(options.url).href.replace(/\/+$/, '');
-    this.#base = `${origin}/pools/${encodeURIComponent(options.pool)}/lock/`;
+    this.#base = `${serverUrl(options.url)}/pools/${encodeURIComponent(options.pool)}/lock/`;
     this.#key = options.key;
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
     this.#clock = clock;
@@ -96,6 +96,15 @@ export class Transport {
       throw new Unreachable(`The server cannot be reached: ${reasonOf(error)}.`, { cause: error });
     }
   }
+}
+
+/** Whoever cannot send to a URL says what is in it, so it may hold no secret. @throws TypeError */
+function serverUrl(given: string | URL): string {
+  const url = URL.canParse(given) ? new URL(given) : null;
+  if (url !== null && /^https?:$/.test(url.protocol) && !/[@?#]/.test(url.href)) {
+    return url.href.replace(/\/+$/, '');
+  }
+  throw new TypeError('The url is not an http or https URL without user, query and fragment.');
 }
 
 function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {

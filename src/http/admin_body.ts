@@ -6,19 +6,23 @@ import type { Context } from 'hono';
 import type { z } from 'zod';
 import { CEILINGS } from '../ceilings.ts';
 import type { Entry } from '../scheduler/directory.ts';
-import { complaintOf } from '../wire.ts';
+import { protoPath } from '../json.ts';
+import { complaintOf, NO_FIELD } from '../wire.ts';
 import { hasBody, readJson } from './body.ts';
-import { Fault } from './fault.ts';
+import { Fault, wrongField } from './fault.ts';
 import type { Server } from './server.ts';
 
-/** The request's JSON; undefined where it has none. */
+/** The request's JSON; undefined where it has none. @throws Fault */
 export async function jsonOf(context: Context, { deadlines }: Server): Promise<unknown> {
   const request = context.req.raw;
   if (!hasBody(request)) return undefined;
   const body = await readJson(request, { bytesMax: CEILINGS.adminBodyBytes, deadlines });
   if (body.kind === 'too_large') throw new Fault('payload_too_large');
   if (body.kind === 'bad') throw new Fault('invalid_request', { message: body.reason });
-  return body.kind === 'json' ? body.value : undefined;
+  if (body.kind !== 'json') return undefined;
+  const proto = protoPath(body.value);
+  if (proto !== null) throw new Fault('invalid_request', wrongField(proto, NO_FIELD));
+  return body.value;
 }
 
 /** The value as the schema has it. */

@@ -4,7 +4,7 @@
  */
 import type { Fail, Judgement } from '../access/gate.ts';
 import type { ErrorCode } from '../errors.ts';
-import { standingUnder } from '../access/standing.ts';
+import { faultUnder } from '../access/standing.ts';
 import { ERRORS } from '../errors.ts';
 import { headerLine } from '../http1/answer.ts';
 import { log } from '../log.ts';
@@ -73,14 +73,19 @@ export class Callers {
   }
 
   /** Whether one that passed may go on after a while, in which the pool may have been changed. */
-  mayGoOn(
+  mayGoOn(call: Call, passed: Pick<Passed, 'entry' | 'keyId' | 'signer'>): boolean {
+    return this.faultOf(call, passed) === null;
+  }
+
+  /** What fails of it meanwhile, for the access log; null where it may go on. */
+  faultOf(
     { pool, address }: Call,
     { entry, keyId, signer }: Pick<Passed, 'entry' | 'keyId' | 'signer'>,
-  ): boolean {
+  ): string | null {
     const now = this.#server.directory.get(pool);
-    if (now?.pool !== entry.pool) return false;
-    const stands = standingUnder(entry.spec.access, now, epochMs(this.#server));
-    return stands({ keyId, signer, address: address.text });
+    if (now?.pool !== entry.pool) return 'pool deleted';
+    const faultOf = faultUnder(entry.spec.access, now, epochMs(this.#server));
+    return faultOf({ keyId, signer, address: address.text });
   }
 
   /** How long one that passed may wait: its key may expire before. */
@@ -140,8 +145,8 @@ export class Callers {
   /** What was right when it was judged may be gone now. */
   #recheck(judged: Judgement, call: Call, entry: Entry | undefined): Judgement {
     if (judged.kind === 'fail' || entry === undefined) return judged;
-    if (this.mayGoOn(call, { ...judged, entry })) return judged;
-    return { kind: 'fail', status: 401, reason: 'changed meanwhile', isAddressAlone: false };
+    const reason = this.faultOf(call, { ...judged, entry });
+    return reason === null ? judged : { kind: 'fail', status: 401, reason, isAddressAlone: false };
   }
 
   #slowed(call: Call, failed: Failed): Failed | Promise<Failed> {

@@ -83,9 +83,8 @@ export class ProxyDoor {
     if (hasNonce && !await scheduler.journal.isKept()) {
       return this.#turnAway(admitted, 'storage_unavailable');
     }
-    if (hasNonce && !this.#callers.mayGoOn(call, admitted.caller)) {
-      return this.#turnAway(admitted, 'unauthorized');
-    }
+    const reason = hasNonce ? this.#callers.faultOf(call, admitted.caller) : null;
+    if (reason !== null) return this.#turnAway(admitted, 'unauthorized', { reason });
     const verdict = await scheduler.acquire(entry.pool, {
       door: 'proxy',
       waitMs: Math.min(wait.waitMs, this.#callers.waitMsMax(admitted.caller)),

@@ -7,15 +7,19 @@ import type { Answer, AnswerBody, Pieces } from '../http1/answer.ts';
 import type { Incoming } from '../http1/incoming.ts';
 import { pass } from '../http1/pass.ts';
 
-/** A request for the routes. @throws TypeError where the platform takes none such */
+/**
+ * A request for the routes. HEAD comes to them as GET: who sends the answer leaves out its body,
+ * and ends one that comes in pieces. @throws TypeError where the platform takes none such
+ */
 export function requestOf(incoming: Incoming, { isTls }: { isTls: boolean }): Request {
-  const { method, target, authority, body } = incoming;
+  const { target, authority, body } = incoming;
+  const method = incoming.method === 'HEAD' ? 'GET' : incoming.method;
   const host = authority === '' ? 'localhost' : authority;
   const url = `${isTls ? 'https' : 'http'}://${host}${target}`;
   const headers = new Headers();
   incoming.headers.forEach((_, name) => headers.set(name, incoming.headers.get(name) as string));
   // The platform lets no such request have one, and no route reads it.
-  const hasBody = body !== null && method !== 'GET' && method !== 'HEAD';
+  const hasBody = body !== null && method !== 'GET';
   const request = new Request(url, {
     method,
     headers,

@@ -67,7 +67,10 @@ export async function signIn(context: Context, server: Server): Promise<Response
 export async function signOut(context: Context, server: Server): Promise<Response> {
   const { raw } = context.req;
   const id = sessionOf(raw, server);
-  if (id !== null) await server.desk.sessions.close(id);
+  if (id !== null) {
+    await server.desk.sessions.close(id);
+    server.desk.watch.recheck(server);
+  }
   context.header('set-cookie', sessionCookie(raw, null));
   return goTo(context, '/admin/sign-in');
 }

@@ -110,6 +110,13 @@ export class Watch {
     }, { highWaterMark: BUFFER_BYTES, size: (chunk) => chunk?.byteLength ?? 0 });
   }
 
+  /** Lets go who may not watch any more. */
+  recheck(server: Watched): void {
+    for (const viewer of this.#viewers) {
+      if (!viewer.options.isAllowed()) this.#leave(server, viewer);
+    }
+  }
+
   close(): void {
     this.#timer?.cancel();
     this.#rowsTimer?.cancel();
@@ -184,14 +191,14 @@ export class Watch {
 
   #tell(server: Watched): void {
     this.#ticks++;
+    const isBeat = this.#ticks % TICKS_A_HEARTBEAT === 0;
+    if (isBeat) this.recheck(server);
     const views = new Map<string, PoolView | null>();
     for (const viewer of this.#viewers) {
       viewer.stalledTicks = viewer.isReading ? 0 : viewer.stalledTicks + 1;
       if (viewer.stalledTicks > STALLED_TICKS_MAX) this.#leave(server, viewer);
       else if (viewer.isReading) tellPools(server, viewer, views);
-      if (this.#ticks % TICKS_A_HEARTBEAT !== 0) continue;
-      if (!viewer.options.isAllowed()) this.#leave(server, viewer);
-      else if (viewer.isReading) viewer.send(': still here\n\n');
+      if (isBeat && viewer.isReading) viewer.send(': still here\n\n');
     }
   }
 

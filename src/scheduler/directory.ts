@@ -6,7 +6,7 @@
 import { epochMsOf } from './clock.ts';
 import { isLocalOrBase } from '../access/browser.ts';
 import { KeyRing } from '../access/keys.ts';
-import { standingUnder } from '../access/standing.ts';
+import { faultUnder, KEY_GONE } from '../access/standing.ts';
 import { hasSecrets } from '../access/vault.ts';
 import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
@@ -80,7 +80,8 @@ export class Directory {
     const governors = new Map(snapshot.governors.map((row) => [row.pool, savedOf(row.saved)]));
     for (const row of snapshot.pools) {
       const spec = PoolSpec.parse(this.#open(row));
-      const keys = new KeyRing(snapshot.keys.filter((key) => key.pool === row.name));
+      const rows = snapshot.keys.filter((key) => key.pool === row.name);
+      const keys = new KeyRing(rows, this.#scheduler.keyUses);
       const saved = governors.get(row.name);
       const pool = this.#scheduler.turn((nowMs, bouncer) =>
         bouncer.create(nowMs, row.name, {
@@ -130,7 +131,7 @@ export class Directory {
     const createdAt = this.#epochMs();
     const made = changes.map(({ spec, isManaged }) => {
       const known = this.#entries.get(spec.name);
-      const keys = known?.keys ?? new KeyRing();
+      const keys = known?.keys ?? new KeyRing([], this.#scheduler.keyUses);
       return { spec, keys, createdAt: known?.createdAt ?? createdAt, isManaged };
     });
     await this.#store.savePools(made.map(({ spec, ...facts }) => this.#row(spec, facts)));
@@ -162,7 +163,7 @@ export class Directory {
     if (!entry.keys.rows().some((row) => row.id === id)) return false;
     await this.#store.removeKey(entry.spec.name, id);
     const isGone = entry.keys.remove(id);
-    this.#scheduler.dismiss('unauthorized', ({ keyId }) => keyId === id);
+    this.#scheduler.dismiss(({ keyId }) => keyId === id ? unauthorized(KEY_GONE) : null);
     return isGone;
   }
 
@@ -172,12 +173,13 @@ export class Directory {
     this.#scheduler.turn((nowMs, bouncer) => bouncer.setPause(nowMs, entry.pool, pause));
   }
 
-  /** Writes down when keys were last used, to within the time between two calls. */
+  /** Writes down when keys were last used. */
   async saveUses(): Promise<void> {
+    const { clock, keyUses } = this.#scheduler;
+    keyUses.stamp(clock.nowMs());
     const uses = new Map<string, number>();
-    const epochMs = this.#epochMs();
     for (const { keys } of this.#entries.values()) {
-      for (const id of keys.takeUses(epochMs)) uses.set(id, epochMs);
+      for (const [id, atMs] of keys.takeUses(clock.shiftMs)) uses.set(id, atMs);
     }
     if (uses.size > 0) await this.#store.touchKeys(uses);
   }
@@ -220,10 +222,9 @@ export class Directory {
     const known = this.#entries.get(spec.name);
     if (known === undefined) return;
     const { spec: { access }, keys } = known;
-    const stands = standingUnder(access, { spec, keys }, this.#epochMs());
-    this.#scheduler.dismiss(
-      'unauthorized',
-      (attempt, pool) => pool === spec.name && !stands(attempt),
+    const faultOf = faultUnder(access, { spec, keys }, this.#epochMs());
+    this.#scheduler.dismiss((attempt, pool) =>
+      pool === spec.name ? unauthorized(faultOf(attempt)) : null
     );
   }
 
@@ -266,6 +267,10 @@ export class Directory {
   #epochMs(): number {
     return epochMsOf(this.#scheduler.clock);
   }
+}
+
+function unauthorized(reason: string | null) {
+  return reason === null ? null : { code: 'unauthorized', reason } as const;
 }
 
 function hostsOf({ upstream }: PoolSpec): readonly string[] {

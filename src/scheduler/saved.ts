@@ -37,7 +37,7 @@ export function savedOf(text: string): Saved | null {
   const tokens = pairsOf(told['tokens']);
   const windows = listOf(told['windows'], isWindow);
   const refusals = pairsOf(told['refusals']);
-  if (!isInstant(atMs) || !isAmount(level) || level < 1) return null;
+  if (!isInstant(atMs) || !isLevel(level)) return null;
   return {
     atMs,
     level,
@@ -84,6 +84,11 @@ function isWindow(value: unknown): value is SavedWindow {
   return (unit === 'starts' || unit === 'tokens') && (key === null || typeof key === 'string') &&
     isAmount(limit) && limit > 0 && isAmount(remaining) && isInstant(resetAtMs) &&
     isAmount(windowMs) && windowMs <= CEILINGS.resetMs;
+}
+
+/** Null: none was learned. */
+function isLevel(value: unknown): value is number | null {
+  return value === null || (isAmount(value) && value >= 1);
 }
 
 function isInstant(value: unknown): value is number {

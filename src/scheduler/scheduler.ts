@@ -3,6 +3,7 @@
  * turns waits into promises, and holds every grant's answer back until it is durable. It decides
  * nothing that the core decides.
  */
+import { KeyUses } from '../access/key_uses.ts';
 import { Bouncer } from '../core/bouncer.ts';
 import type { Renewal } from '../core/bouncer.ts';
 import type { Settlement } from '../core/moves.ts';
@@ -57,6 +58,8 @@ export class Scheduler {
   readonly #bouncer: Bouncer;
   readonly #attempts: Sequence;
   readonly #events: SchedulerEvents;
+  /** Uses of keys get their time from the turn that follows them. */
+  readonly keyUses = new KeyUses();
   readonly #waiters = new Waiters();
   readonly #drains = new Drains();
   readonly #teller: Teller;
@@ -144,6 +147,7 @@ export class Scheduler {
   turn<T>(step: (nowMs: number, bouncer: Bouncer) => T): T {
     try {
       const nowMs = this.clock.nowMs();
+      this.keyUses.stamp(nowMs);
       this.#bouncer.advance(nowMs);
       const done = step(nowMs, this.#bouncer);
       this.#drains.look(nowMs);
@@ -168,16 +172,16 @@ export class Scheduler {
   drain(): void {
     this.#isDraining = true;
     this.#bouncer.freeze(DOORS);
-    this.dismiss('shutting_down', () => true);
+    this.dismiss(() => ({ code: 'shutting_down' }));
     this.#drains.close();
   }
 
-  /** Refuses with `code` all who wait and meet the condition. */
-  dismiss(code: ErrorCode, isMeant: (attempt: Attempt, pool: string) => boolean): void {
+  /** Refuses all who wait and are told why. */
+  dismiss(why: (attempt: Attempt, pool: string) => Pick<Refused, 'code' | 'reason'> | null): void {
     // The newest first: whoever leaves the head of the line may let the next one in.
-    for (const waiter of this.#waiters.meant(isMeant).reverse()) {
+    for (const [waiter, told] of this.#waiters.told(why).reverse()) {
       const left = this.#leave(waiter);
-      left?.tell(this.#refuse(left.pool, left.attempt, { code, queuedMs: left.queuedMs }));
+      left?.tell(this.#refuse(left.pool, left.attempt, { ...told, queuedMs: left.queuedMs }));
     }
   }
 
@@ -208,7 +212,11 @@ export class Scheduler {
   }
 
   /** Refuses for a reason that is not the pool's. */
-  #refuse(pool: Pool, attempt: Attempt, why: { code: ErrorCode; queuedMs: number }): Refused {
+  #refuse(
+    pool: Pool,
+    attempt: Attempt,
+    why: Pick<Refused, 'code' | 'reason' | 'queuedMs'>,
+  ): Refused {
     const gauge = pool.gauge(this.clock.nowMs());
     const refused = { kind: 'refused', attempt: attempt.attempt, gauge, ...why } as const;
     return this.#teller.refuse(pool.name, attempt, refused);

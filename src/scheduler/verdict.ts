@@ -2,7 +2,7 @@
  * What an acquire comes to, once the core's answer is known and a grant is durable: the answer's
  * code with all that the caller is told, and the same as an access-log entry.
  */
-import type { Admission, RefusalReason } from '../core/admission.ts';
+import type { Admission } from '../core/admission.ts';
 import type { Ask, Gauge } from '../core/ask.ts';
 import type { Lease } from '../core/lease.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -28,7 +28,8 @@ export interface Refused {
   readonly code: ErrorCode;
   readonly gauge: Gauge;
   readonly queuedMs: number;
-  readonly reason?: RefusalReason;
+  /** Why; with `unauthorized` the policy that failed, for the log alone. */
+  readonly reason?: string;
   readonly retryAfterMs?: number;
   /** With `invalid_request`: the most slots that a lease of this pool may have. */
   readonly slotsMax?: number;
@@ -53,7 +54,7 @@ export function refusedBy(
     case 'timed_out':
       return { ...refused, code: 'queue_timeout' };
     case 'pool_gone':
-      return { ...refused, code: 'unauthorized' };
+      return { ...refused, code: 'unauthorized', reason: 'pool deleted' };
   }
 }
 

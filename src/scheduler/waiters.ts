@@ -52,9 +52,11 @@ export class Waiters {
     return waiting;
   }
 
-  /** Those that wait now and meet the condition, in the order in which they came. */
-  meant(isMeant: (attempt: Attempt, pool: string) => boolean): Waiter[] {
-    return [...this.#waiting].filter(([waiter, { attempt }]) => isMeant(attempt, waiter.pool))
-      .map(([waiter]) => waiter);
+  /** Those that wait now of whom something is told, in the order in which they came. */
+  told<T>(of: (attempt: Attempt, pool: string) => T | null): [Waiter, T][] {
+    return [...this.#waiting].flatMap(([waiter, { attempt }]): [Waiter, T][] => {
+      const told = of(attempt, waiter.pool);
+      return told === null ? [] : [[waiter, told]];
+    });
   }
 }

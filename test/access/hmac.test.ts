@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { signedText } from '../../src/access/signed_text.ts';
 import { MAKERS } from '../store/samples.ts';
+import { latin1 } from '../support/latin1.ts';
 import { LoopClock } from '../support/manual_clock.ts';
 import { T0 } from '../support/pools.ts';
 import { HMAC_ALONE, SECRET, World } from './support.ts';
@@ -35,6 +36,16 @@ test('a signature made by hand passes, and carries the whole request', async () 
   expect(await world.status({ path: 'acquire?x=%2f', headers, body })).toBe(200);
   expect(await world.status({ path: 'acquire?x=%2f', headers, body })).toBe(401);
 });
+
+test.each(['acquire?q=é', 'acquire?q=日本', 'acquire?q=%C3%A9'])(
+  'a signature covers the bytes of %s as they are sent',
+  async (path) => {
+    const world = await World.with(HMAC_ALONE);
+    const asSent = latin1(new TextEncoder().encode(path));
+    expect(await world.status({ path: asSent, headers: world.signed({ path }) })).toBe(200);
+    expect(await world.status({ path: `${asSent}é`, headers: world.signed({ path }) })).toBe(401);
+  },
+);
 
 test.each([
   ['another pool', { pool: 'q' }],

@@ -3,6 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { KeyUses } from '../../src/access/key_uses.ts';
 import { freshKey, hashOf, KeyRing, keyRow, maskKeys } from '../../src/access/keys.ts';
 import { isSameSecretHash } from '../../src/access/secret.ts';
 import type { KeyRow } from '../../src/store/store.ts';
@@ -100,18 +101,23 @@ describe('KeyRing', () => {
     expect(ring.find(key, () => NOW_MS - 1)).not.toBe(undefined);
   });
 
-  it('tells the keys that were used, once each', () => {
+  it('tells when keys were last used, once each', () => {
     const [first, second] = [freshKey(), freshKey()];
     const mine = row(first);
-    const ring = new KeyRing([mine, row(second)]);
+    const uses = new KeyUses();
+    const ring = new KeyRing([mine, row(second)], uses);
     ring.find(first, now);
+    uses.stamp(NOW_MS);
     ring.find(first, now);
     ring.find('nb_live_wrong', now);
-    expect(ring.takeUses(NOW_MS)).toEqual([mine.id]);
-    expect(ring.takeUses(NOW_MS)).toEqual([]);
-    expect(ring.rows().map(({ lastUsedAt }) => lastUsedAt)).toEqual([NOW_MS, null]);
+    uses.stamp(NOW_MS + 1);
+    uses.stamp(NOW_MS + 2);
+    expect([...ring.takeUses(1000)]).toEqual([[mine.id, NOW_MS + 1001]]);
+    expect(ring.takeUses(1000).size).toBe(0);
+    expect(ring.rows().map(({ lastUsedAt }) => lastUsedAt)).toEqual([NOW_MS + 1001, null]);
     ring.find(first, now);
-    expect(ring.takeUses(NOW_MS + 1)).toEqual([mine.id]);
+    uses.stamp(NOW_MS + 3);
+    expect([...ring.takeUses(0)]).toEqual([[mine.id, NOW_MS + 3]]);
   });
 });
 

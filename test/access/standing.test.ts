@@ -46,22 +46,44 @@ test('a change of the rules turns away who waits and would be refused, nobody el
   await change({ ip: { deny: ['10.0.0.1'] } });
   await turn();
   expect([first.status, second.status]).toEqual([401, null]);
+  expect(await world.reason()).toBe('address: denied');
   await release();
   await settled(world);
   expect(second.status).toBe(200);
 });
 
-test.each<[string, object]>([
-  ['a key', { key: { required: true } }],
-  ['a signature', { hmac: { secrets: [SECRET] } }],
-  ['an address of the list', { ip: { allow: ['10.9.0.0/16'] } }],
-])('a pool that wants %s from now on turns away all who wait without', async (_, access) => {
-  const world = await full(OPEN);
-  const { first, second } = await waiting(world);
-  await world.admin('PATCH', '/pools/p', { access, concurrency: { limit: 5 } });
+test.each<[string, object, string]>([
+  ['a key', { key: { required: true } }, 'key: missing'],
+  ['a signature', { hmac: { secrets: [SECRET] } }, 'hmac: missing'],
+  ['a token', { jwt: { secret: SECRET } }, 'jwt: missing'],
+  [
+    "Cloudflare's token",
+    { cloudflareAccess: { teamDomain: 'a', audience: 'b' } },
+    'cloudflare access: missing',
+  ],
+  ['an address of the list', { ip: { allow: ['10.9.0.0/16'] } }, 'address: not allowed'],
+])(
+  'a pool that wants %s from now on turns away all who wait without, and logs why',
+  async (_, access, reason) => {
+    const world = await full(OPEN);
+    const { first, second } = await waiting(world);
+    await world.admin('PATCH', '/pools/p', { access, concurrency: { limit: 5 } });
+    await turn();
+    expect([first.status, second.status]).toEqual([401, 401]);
+    expect(world.remaining()).toBe(4);
+    expect(await world.reason()).toBe(reason);
+  },
+);
+
+test('a key that is revoked turns away who waits with it, and the log says so', async () => {
+  const world = await full({});
+  const headers = { 'x-nthpool-key': await world.makeKey() };
+  const { first, second } = await waiting(world, () => headers);
+  const { keys } = await (await world.admin('GET', '/pools/p/keys')).json();
+  await world.admin('DELETE', `/pools/p/keys/${keys[0].id}`);
   await turn();
   expect([first.status, second.status]).toEqual([401, 401]);
-  expect(world.remaining()).toBe(4);
+  expect(await world.reason()).toBe('key: revoked or expired');
 });
 
 test('a new secret, tolerance or limit lets who waits go on waiting', async () => {
@@ -88,6 +110,7 @@ test('a secret that is taken out turns away who waits on it, and nobody else', a
   await change({ secrets: [other] });
   await turn();
   expect([first.status, second.status]).toEqual([401, null]);
+  expect(await world.reason()).toBe('hmac: secret taken out');
   // Where nobody need sign any more, no secret is wrong.
   await change(null);
   await release();

@@ -89,6 +89,7 @@ describe('readPoolFile', () => {
     ['a pool without a name', { pools: [{ name: 'a' }, {}] }, 'pools.1: name'],
     ['a bad name', { pools: [{ name: 'A' }] }, 'pools.0: name'],
     ['an unknown field', { pools: [{ name: 'a', limit: 3 }] }, 'pools.0: limit: is no known field'],
+    ['a __proto__', '{"pools": [{"name": "a", "__proto__": {}}]}', 'pools.0.__proto__: is no'],
     ['a bad limit', { pools: [{ name: 'a', concurrency: { limit: 0 } }] }, 'concurrency.limit'],
     ['a pool twice', { pools: [{ name: 'a' }, { name: 'a' }] }, 'pool a is named twice'],
     ['a key without a name', { pools: [{ name: 'a', keys: [{ hash: HASH }] }] }, 'keys.0.name'],

@@ -20,6 +20,14 @@ const full = (retryAfterMs: number) =>
     'x-nthpool-queue-depth': '4',
   });
 
+function caught(call: () => unknown): unknown {
+  try {
+    return call();
+  } catch (error) {
+    return error;
+  }
+}
+
 describe('Pool.acquire', () => {
   it('sends the key, the ask and a fresh Idempotency-Key', async () => {
     const { pool, acquires } = make();
@@ -42,6 +50,21 @@ describe('Pool.acquire', () => {
     expect(String(error)).not.toContain('nb_live');
     expect(server.seen).toEqual([]);
   });
+
+  it.each([
+    'http://u:hidden@h',
+    'http://hidden@h/',
+    'hidden',
+    'ftp://h/hidden',
+    'http://h/?hidden',
+  ])(
+    'takes no url %s, and does not show it',
+    (url) => {
+      const error = caught(() => connect({ url, pool: 'p' }));
+      expect(error).toBeInstanceOf(TypeError);
+      expect(String(error)).not.toContain('hidden');
+    },
+  );
 
   it.each([NaN, '5s' as unknown as number])(
     'takes no wait of %s, and sends nothing',

@@ -62,6 +62,8 @@ describe('a secret of the environment that is not right', () => {
     ['NTHBOUNCER_DB_TOKEN', CUT, REMOTE, {}],
     ['NTHBOUNCER_ADMIN_TOKEN', CUT, LIST, {}],
     ['NTHBOUNCER_ADMIN_TOKEN', SHORT, SERVE, {}],
+    ['NTHBOUNCER_ADMIN_TOKEN', `${SECRET}é`, SERVE, {}],
+    ['NTHBOUNCER_METRICS_TOKEN', CUT, SERVE, GOOD_TOKEN],
     ['NTHBOUNCER_MASTER_KEY', SHORT, SERVE, {}],
     ['NTHBOUNCER_NEW_MASTER_KEY', SHORT, ['rekey'], { NTHBOUNCER_MASTER_KEY: SECRET }],
     ['NTHBOUNCER_KEY', CUT, RUN, {}],

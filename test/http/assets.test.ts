@@ -31,3 +31,17 @@ it('every file of the page is served, with a mark', async () => {
   }
   expect((await door.call('GET', '/admin/assets/other.js')).status).toBe(404);
 });
+
+it('a file that the browser has is not sent again, however it names the mark', async () => {
+  const door = await Door.open();
+  const ask = (named: string) =>
+    door.call('GET', '/admin/assets/admin.css', { headers: { 'if-none-match': named } });
+  const mark = (await ask('"other"')).headers.get('etag') ?? '';
+  for (const named of [mark, `W/${mark}`, `"a,b", W/"c" ,W/${mark}`, '*']) {
+    const { status, headers, text } = await ask(named);
+    expect([status, headers.get('etag'), text], named).toEqual([304, mark, '']);
+  }
+  for (const named of ['', '"other"', 'W/"other", "x"', mark.slice(1)]) {
+    expect((await ask(named)).status, named).toBe(200);
+  }
+});

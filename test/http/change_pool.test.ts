@@ -105,6 +105,9 @@ describe('PATCH /pools/{pool}', () => {
     ['a group that is none', { concurrency: 5 }],
     ['a __proto__', JSON.parse('{"__proto__":{"limit":1}}')],
     ['a __proto__ in a group', JSON.parse('{"queue":{"__proto__":{"maxDepth":1}}}')],
+    ['a __proto__ among claims', {
+      access: { jwt: { secret: 's'.repeat(32), requiredClaims: JSON.parse('{"__proto__":"x"}') } },
+    }],
     ['an interval that the new term does not allow', {
       lease: { termMs: 5000, renewIntervalMs: 9000 },
     }],

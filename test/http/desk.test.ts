@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { entry } from '../store/samples.ts';
 import { respond } from '../support/http.ts';
 import { T0 } from '../support/pools.ts';
-import { ADMIN_TOKEN, peerOf, TestServer } from '../support/server.ts';
+import { ADMIN_TOKEN, AS_ADMIN, peerOf, TestServer } from '../support/server.ts';
 
 const HOUR_MS = 3_600_000;
 const ORIGIN = { origin: 'http://127.0.0.1:8787' };
@@ -47,6 +47,21 @@ describe('a session', () => {
     expect(await ask(again)).toBe(200);
     await again.clock.pass(12 * HOUR_MS);
     expect(await ask(again)).toBe(401);
+  });
+
+  it('that is signed out ends its live events at once, and no others', async () => {
+    const test = await TestServer.start();
+    const watch = async (headers: Record<string, string>) => {
+      return (await test.call('/admin/api/events', { headers })).body!.getReader();
+    };
+    const { cookie, write } = await signedIn(test);
+    const [mine, token] = [await watch({ cookie }), await watch(AS_ADMIN)];
+    const other = await watch({ cookie: (await signedIn(test)).cookie });
+    for (const each of [mine, token, other]) await each.read();
+    await test.call('/admin/sign-out', { method: 'POST', headers: write });
+    expect((await mine.read()).done).toBe(true);
+    expect(test.server.desk.watch.viewers).toBe(2);
+    test.server.desk.watch.close();
   });
 
   it('is not opened from an address that failed five times within a minute', async () => {
@@ -226,6 +241,19 @@ describe('GET /admin/api/events', () => {
     await test.clock.pass(1000);
     expect((await read(reader)).match(/"name"/g)).toHaveLength(50);
     test.server.desk.watch.close();
+  });
+
+  it('asked by HEAD, by token or session, is answered and leaves no viewer behind', async () => {
+    const test = await TestServer.start();
+    const { cookie } = await signedIn(test);
+    for (const headers of [AS_ADMIN, { cookie }]) {
+      const answer = await test.call('/admin/api/events', { method: 'HEAD', headers });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('text/event-stream');
+      expect(await answer.text()).toBe('');
+    }
+    await test.clock.settle();
+    expect(test.server.desk.watch.viewers).toBe(0);
   });
 });
 

@@ -125,10 +125,8 @@ describe('another method', () => {
         const { status, headers, text } = await door.call(method, `/pools/${path}`);
         expect(status).toBe(405);
         expect(headers.get('allow')).toBe('POST');
-        expect(JSON.parse(text)).toEqual({
-          error: 'method_not_allowed',
-          message: 'This path takes POST.',
-        });
+        const told = { error: 'method_not_allowed', message: 'This path takes POST.' };
+        expect(text).toBe(method === 'HEAD' ? '' : JSON.stringify(told));
       }
       expect(first.inUse).toBe(0);
     },

@@ -95,6 +95,7 @@ describe('POST /pools', () => {
     ['colour', { colour: 'red' }],
     ['concurrency.limits', { concurrency: { limits: 3 } }],
     ['lease', { lease: null }],
+    ['__proto__', JSON.parse('{"__proto__": {"access": {}}}')],
   ])('refuses a bad %s', async (path, settings) => {
     const { status, json } = await door.admin('POST', '/pools', { name: 'b', ...settings });
     expect(status).toBe(400);

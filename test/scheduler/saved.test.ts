@@ -38,6 +38,10 @@ describe('savedOf', () => {
       .toEqual({ ...OLD, perSecond: null, pausedUntilMs: null });
   });
 
+  it('gives back that no level was learned', () => {
+    expect(savedOf(JSON.stringify({ ...OLD, level: null }))).toEqual({ ...OLD, level: null });
+  });
+
   it.each(['', '{', 'null', '7', '[]', '{}', '{"atMs":1,"level":"x"}', '{"atMs":-1,"level":3}'])(
     'makes nothing of %j',
     (text) => expect(savedOf(text)).toBeNull(),

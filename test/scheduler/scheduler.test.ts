@@ -237,7 +237,7 @@ describe('dismiss', () => {
     const rig = new Rig({ pool: one });
     const held = await rig.hold();
     const [meant, other] = ['key 1', 'key 2'].map((keyId) => rig.acquire({ waitMs: 500, keyId }));
-    rig.scheduler.dismiss('unauthorized', ({ keyId }) => keyId === 'key 1');
+    rig.scheduler.dismiss(({ keyId }) => keyId === 'key 1' ? { code: 'unauthorized' } : null);
     rig.release(held);
     await rig.clock.pass(0);
     expect([meant, other].map((told) => told && answer(told))).toEqual(['unauthorized', 'granted']);

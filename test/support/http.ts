@@ -2,7 +2,7 @@
  * Between the platform's `Request` and `Response`, in which tests ask and read, and what the doors
  * take and give. A path goes in as it is written in `target`; the body comes by a line in memory.
  */
-import type { Answer, Pieces } from '../../src/http1/answer.ts';
+import { type Answer, isWhole, type Pieces } from '../../src/http1/answer.ts';
 import { chunkOf, LAST_CHUNK } from '../../src/http1/chunks.ts';
 import { Connection } from '../../src/http1/connection.ts';
 import type { HeaderLine } from '../../src/http1/head.ts';
@@ -62,10 +62,17 @@ function linesOf(headers: Headers, given: HeadersInit | undefined): HeaderLine[]
 /** Asks, and tells the answer as a client would see it. */
 export async function respond(app: Respond, ask: Ask, peer: Peer): Promise<Response> {
   try {
-    return responseOf(await app(incoming(ask), peer));
+    return seenBy(ask, await app(incoming(ask), peer));
   } catch (error) {
-    return responseOf(answerError(error));
+    return seenBy(ask, answerError(error));
   }
+}
+
+/** As the connection sends it: of a body that the method has not, nothing is read. */
+function seenBy({ method }: Ask, answer: Answer): Response {
+  if (method !== 'HEAD') return responseOf(answer);
+  if (!isWhole(answer.body)) answer.body.cancel();
+  return responseOf({ ...answer, body: null });
 }
 
 export function responseOf({ status, headers, body }: Answer): Response {

@@ -95,7 +95,8 @@ export interface Change {
 /** What survives a restart; plain JSON. */
 export interface Saved {
   readonly atMs: number;
-  readonly level: number;
+  /** The level that calls led to; null where they told nothing of it. */
+  readonly level: number | null;
   /** Learned starts per second, and the length of the window it was learned over. */
   readonly perSecond: number | null;
   readonly cycleMs: number;

@@ -64,10 +64,13 @@ export class Learning {
       this.learned = new LearnedRate();
       this.headers = new HeaderGate();
     }
-    const isSwitchedOn = !this.#isAdaptive && settings.concurrency.mode === 'adaptive';
+    const { concurrency } = settings;
+    const isSwitchedOn = !this.#isAdaptive && concurrency.mode === 'adaptive';
     this.#settings = settings;
-    if (isSwitchedOn) this.level = new Level(settings.concurrency, settings.concurrency.limit);
-    else this.level.configure(settings.concurrency);
+    // A level that no call told anything of stands where the settings have it start.
+    const isNew = isSwitchedOn || this.level.learned === null;
+    if (isNew) this.level = new Level(concurrency, concurrency.limit);
+    else this.level.configure(concurrency);
   }
 
   seed(nowMs: number, saved: Saved): void {
@@ -75,7 +78,7 @@ export class Learning {
     // What an upstream told ends by itself, and may be of a month.
     if (learn) this.headers.seed(nowMs, saved, this.#random);
     if (nowMs - saved.atMs > SAVED_MS_MAX) return;
-    this.level.seed(saved.level);
+    if (saved.level !== null) this.level.seed(saved.level);
     if (saved.perSecond !== null && learn) {
       this.learned.seed(nowMs, saved.perSecond, saved.cycleMs);
     }
@@ -169,8 +172,7 @@ export class Learning {
   }
 
   #growRate(nowMs: number): void {
-    const { rpm } = this.#settings.rate;
-    const why = this.learned.grow(nowMs, (rpm ?? Infinity) / MINUTE_SECONDS);
+    const why = this.learned.grow(nowMs, (this.#settings.rate.rpm ?? Infinity) / MINUTE_SECONDS);
     if (why !== null) this.#changes.because(why, 'learned');
   }
 
@@ -226,8 +228,7 @@ export class Learning {
   #scoutRefused(nowMs: number, start: Start, outcome: Outcome): void {
     const { scout, headers, learned } = this;
     headers.contradicted(nowMs, outcome.reading?.remaining);
-    const { windowEndMs } = learned;
-    scout.refused(nowMs, start.atMs, { random: this.#random, windowEndMs });
+    scout.refused(nowMs, start.atMs, { random: this.#random, windowEndMs: learned.windowEndMs });
   }
 
   #judge(nowMs: number, start: Start, outcome: Outcome): void {

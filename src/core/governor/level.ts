@@ -44,6 +44,8 @@ export class Level {
   ceiling = Infinity;
   /** What an earlier run learned, until the level moves in this one. */
   seededFrom: number | null = null;
+  /** Whether calls moved it, or refused it where it stands, in this run. */
+  #isMeasured = false;
   bounds: LevelBounds;
   /** The last proven level; equal to the value where no trial runs. */
   #proven: number;
@@ -78,23 +80,24 @@ export class Level {
   }
 
   configure(bounds: LevelBounds): void {
-    const { seededFrom } = this;
     this.bounds = bounds;
-    this.#set(this.value);
-    this.seededFrom = seededFrom;
+    this.#place(this.value);
     this.#calm = clamp(this.#calm, bounds);
   }
 
   /** Starts from what an earlier run learned: lower, and no higher than it was without a trial. */
   seed(level: number): void {
-    this.#set(Math.floor(level * SEED_SHARE));
+    this.#place(Math.floor(level * SEED_SHARE));
     this.ceiling = Math.max(this.value + 1, level + 1);
     this.seededFrom = level;
   }
 
-  /** What seeds a next run. A run without a call has learned nothing, and lowers nothing. */
-  get learned(): number {
-    return this.seededFrom ?? this.value;
+  /**
+   * What seeds a next run; null where no call told anything, in this run or before it. A run that
+   * learned nothing hands on what it began from, so that restarts alone lower nothing.
+   */
+  get learned(): number | null {
+    return this.#isMeasured ? this.value : this.seededFrom;
   }
 
   get isTrial(): boolean {
@@ -247,7 +250,7 @@ export class Level {
     const before = this.value;
     this.value = clamp(to, this.bounds);
     if (this.value <= before) return false;
-    this.seededFrom = null;
+    this.#measured();
     this.#proofs = 0;
     this.#changedSequence = last;
     this.#heldFromMs = nowMs;
@@ -256,13 +259,25 @@ export class Level {
   }
 
   #settle(value: number, ceiling: number): void {
-    this.#set(value);
+    this.#place(value);
+    this.#measured();
     this.ceiling = Math.max(this.value + 1, ceiling);
   }
 
+  /** Where calls moved it; that it stays where it was tells nothing. */
   #set(value: number): void {
+    const before = this.value;
+    this.#place(value);
+    if (this.value !== before) this.#measured();
+  }
+
+  #place(value: number): void {
     this.value = clamp(value, this.bounds);
     this.#proven = this.value;
+  }
+
+  #measured(): void {
+    this.#isMeasured = true;
     this.seededFrom = null;
   }
 }

@@ -61,7 +61,7 @@ export class PoolGovernor implements Governor {
     const now = this.#inForce(nowMs);
     this.#changes.begin({
       ...now,
-      limit: this.#settings.concurrency.mode === 'fixed' ? now.limit : saved.level,
+      limit: this.#settings.concurrency.mode === 'fixed' ? now.limit : saved.level ?? now.limit,
       learnedRpm: toRpm(saved.perSecond) ?? Infinity,
       pausedUntilMs: saved.pausedUntilMs ?? -Infinity,
       // That the headers still shut it is told anew: only `forget` opens it before its time.

@@ -82,8 +82,7 @@ describe('the next trial', () => {
   });
 
   test('waits for nothing but a full round where the level is below what was refused', () => {
-    const first = new Driver({ concurrency: { limit: 20 } });
-    const saved = first.governor.save(T0);
+    const saved = { ...new Driver().governor.save(T0), level: 20 };
     const driver = new Driver({ concurrency: { limit: 20 } }, { saved });
     expect(statusOf(driver)).toMatchObject({
       reason: 'at 15: 20 was learned before the restart, ' +

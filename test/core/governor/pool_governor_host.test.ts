@@ -39,6 +39,16 @@ describe('settings', () => {
     expect(driver.governor.limit).toBe(10);
   });
 
+  test('configure: a new limit is where the level starts until calls told something of it', () => {
+    const driver = new Driver({ concurrency: { limit: 4 } });
+    driver.governor.configure(T0, settings({ concurrency: { limit: 6 } }));
+    expect(driver.governor.limit).toBe(6);
+    driver.rounds(1, 300);
+    expect(driver.governor.limit).toBe(7);
+    driver.governor.configure(driver.nowMs, settings({ concurrency: { limit: 3 } }));
+    expect(driver.governor.limit).toBe(7);
+  });
+
   test('configure: switched to adaptive, the level starts at the limit', () => {
     const driver = new Driver({ concurrency: { mode: 'fixed', limit: 3 } });
     driver.governor.configure(T0, settings({ concurrency: { limit: 7 } }));
@@ -91,6 +101,29 @@ describe('save', () => {
     const refused = new Driver({ concurrency: { limit: 4 }, rate }, { saved });
     refused.end(refused.start(), throttled({}));
     expect(refused.governor.save(T0).level).toBeLessThan(6);
+  });
+
+  test('of a level that no call told anything of is none: each run starts at the limit', () => {
+    let driver = new Driver({ concurrency: { limit: 20 } });
+    for (let run = 0; run < 3; run += 1) {
+      // Calls that never fill the level say nothing of it.
+      for (let call = 0; call < 5; call += 1) driver.end(driver.start());
+      const saved = JSON.parse(JSON.stringify(driver.governor.save(driver.nowMs)));
+      expect(saved.level).toBeNull();
+      driver = new Driver({ concurrency: { limit: 20 } }, { saved });
+      expect(driver.governor.limit).toBe(20);
+      expect(driver.governor.drainChanges()).toEqual([]);
+    }
+  });
+
+  test('after forget is of nothing: the next run starts at the limit', () => {
+    const driver = new Driver({ concurrency: { limit: 8 }, rate: { kind: 'concurrency' } });
+    driver.end(driver.start(), THROTTLED);
+    expect(driver.governor.save(T0).level).toBeLessThan(8);
+    driver.governor.forget(T0);
+    const saved = driver.governor.save(T0);
+    expect(saved.level).toBeNull();
+    expect(new Driver({ concurrency: { limit: 8 } }, { saved }).governor.limit).toBe(8);
   });
 
   test('is not believed after a day', () => {

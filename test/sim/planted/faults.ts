@@ -180,8 +180,8 @@ export const FAULTS: readonly Fault[] = [
       replace: 'this.#bouncer.freeze(DOORS.slice(0, 1));',
     }, {
       file: 'src/scheduler/scheduler.ts',
-      find: 'this.#waiters.meant(isMeant).reverse()',
-      replace: 'this.#waiters.meant(isMeant)',
+      find: 'this.#waiters.told(why).reverse()',
+      replace: 'this.#waiters.told(why)',
     }],
   },
   {
