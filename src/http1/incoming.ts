@@ -9,6 +9,7 @@ import { HeaderLines } from './header_lines.ts';
 import type { IncomingBody } from './incoming_body.ts';
 
 const REQUEST_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/1\.([01])$/;
+const TARGET = /^[\x21-\x7e\x80-\xff]+$/;
 const ABSOLUTE = /^https?:\/\/([^/?]*)(.*)$/i;
 const REST_BYTES_MAX = 64 * 1024;
 
@@ -104,6 +105,11 @@ export class Incoming {
   }
 }
 
+/** Whether it may stand in a request line, of which it is known that it ends there. */
+export function isTarget(text: string): boolean {
+  return TARGET.test(text);
+}
+
 /** Reads a request's head. @throws MalformedError */
 export function openHead({ first, headers }: HeadLines): Opened {
   const opened = openLine(first, new HeaderLines(headers));
@@ -114,7 +120,7 @@ export function openHead({ first, headers }: HeadLines): Opened {
 }
 
 /** Puts a request line to its headers; null where it is none. */
-export function openLine(first: string, headers: HeaderLines): Opened | null {
+function openLine(first: string, headers: HeaderLines): Opened | null {
   const line = REQUEST_LINE.exec(first);
   if (line === null) return null;
   const [, method = '', written = '', digit] = line;

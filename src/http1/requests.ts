@@ -4,7 +4,7 @@
 import type { Connection } from './connection.ts';
 import { HeadEnd, linesOf, MalformedError } from './head.ts';
 import type { Opened, Says } from './incoming.ts';
-import { Incoming, openHead, openLine, saysOf } from './incoming.ts';
+import { Incoming, isTarget, openHead, saysOf } from './incoming.ts';
 import { IncomingBody } from './incoming_body.ts';
 
 const CR = 13;
@@ -13,11 +13,13 @@ const LF = 10;
 /** A head of no more is compared with the one before. */
 const ALIKE_BYTES_MAX = 1024;
 
+/** What another request is compared with. */
 interface Last {
-  /** All of its head but the first line. */
-  readonly block: string;
   readonly opened: Opened;
   readonly says: Says;
+  /** Its head up to the slash that begins the target, and from behind the target to its end. */
+  readonly before: string;
+  readonly after: string;
 }
 
 export class Requests {
@@ -40,16 +42,19 @@ export class Requests {
     }
   }
 
-  /** The next one where its headers are, byte for byte, those of the last: they mostly are. */
+  /** The next one where its head is, byte for byte, the last but for the target: most are. */
   #nextAlike(): Incoming | null {
     const last = this.#last;
     if (last === null) return null;
+    const { before, after, opened, says } = last;
     const text = this.#connection.textAhead(ALIKE_BYTES_MAX);
-    const lineEnd = text.indexOf('\r\n');
-    if (lineEnd < 0 || !text.startsWith(last.block, lineEnd)) return null;
-    const opened = openLine(text.slice(0, lineEnd), last.opened.headers);
-    if (opened === null || opened.minor !== last.opened.minor) return null;
-    return this.#open(opened, { end: lineEnd + last.block.length, says: last.says });
+    if (!text.startsWith(before)) return null;
+    const targetEnd = text.indexOf(' ', before.length);
+    const end = targetEnd + after.length;
+    // A slice is compared by words, and by characters what it would be looked for in.
+    if (targetEnd < 0 || text.slice(targetEnd, end) !== after) return null;
+    const target = text.slice(before.length - 1, targetEnd);
+    return isTarget(target) ? this.#open({ ...opened, target }, { end, says }) : null;
   }
 
   /** @throws MalformedError */
@@ -65,11 +70,9 @@ export class Requests {
     const end = this.#headEnd.find(ahead);
     if (end < 0) return null;
     const text = connection.textAhead(end);
-    const lines = linesOf(text);
-    const opened = openHead(lines);
+    const opened = openHead(linesOf(text));
     const says = saysOf(opened);
-    const block = text.slice(lines.first.length);
-    this.#last = end > ALIKE_BYTES_MAX ? null : { block, opened, says };
+    this.#last = end > ALIKE_BYTES_MAX ? null : lastOf(text, opened, says);
     return this.#open(opened, { end, says });
   }
 
@@ -91,6 +94,14 @@ export class Requests {
     const body = isEmpty ? null : new IncomingBody(connection, { bytes, isAwaited });
     return new Incoming(opened, { headBytes: end, says, body });
   }
+}
+
+/** Null where its target is not a path as it was sent. */
+function lastOf(text: string, opened: Opened, says: Says): Last | null {
+  const before = `${opened.method} /`;
+  const targetEnd = before.length - 1 + opened.target.length;
+  if (!text.startsWith(opened.target, before.length - 1)) return null;
+  return { opened, says, before, after: text.slice(targetEnd) };
 }
 
 /** Whether a request may begin so; also where nothing has come yet. */
