@@ -114,7 +114,13 @@ export class Connection {
     if (read !== text.length || written !== read) return null;
     if (body.length > 0) buffer.set(body, written);
     const bytes = buffer.subarray(0, written + body.length);
-    return writeTurn().then(() => this.write(bytes));
+    return this.#writeInTurn(bytes);
+  }
+
+  async #writeInTurn(bytes: Uint8Array): Promise<void> {
+    await writeTurn();
+    const count = await this.line.write(bytes);
+    if (count < bytes.length) await this.write(bytes.subarray(count));
   }
 
   write(bytes: Uint8Array): Promise<void> {
