@@ -26,7 +26,18 @@ const databaseUrl = z.string().regex(
 ).refine(
   (url) => !/^file:.*[?#]/.test(url),
   `must have no query or fragment after file: (%3F and %23 stand for ? and # in a name); ${UNSEEN}`,
+).refine(
+  (url) => !/^file:/.test(url) || isEncoded(url),
+  `must have two hex digits, and not 00, after each % of file:; ${UNSEEN}`,
 ).refine(hasPlainToken, `must have an authToken of visible ASCII characters; ${UNSEEN}`);
+
+function isEncoded(text: string): boolean {
+  try {
+    return !decodeURIComponent(text).includes('\0');
+  } catch {
+    return false;
+  }
+}
 
 /** Any other token would be quoted by whoever cannot send it. */
 function hasPlainToken(url: string): boolean {

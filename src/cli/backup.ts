@@ -15,6 +15,7 @@ import { mustExist } from './database.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson } from './show.ts';
 import { addSettings } from './settings.ts';
+import { exitOf } from './store_exit.ts';
 import { replaceFile, syncFile } from './sync.ts';
 
 export const backupCommand: Command = {
@@ -25,9 +26,6 @@ export const backupCommand: Command = {
     addSettings(command, ['db']).action(backup);
   },
 };
-
-/** What is amiss with the database itself rather than with the copying. */
-const OF_THE_DATABASE: ReadonlySet<string> = new Set(['damaged', 'foreign', 'newer_schema']);
 
 async function backup(file: string, { db, json }: Shown & { db: string }): Promise<void> {
   const path = fileOf(db, 'backup');
@@ -47,8 +45,7 @@ async function backup(file: string, { db, json }: Shown & { db: string }): Promi
     await replaceFile(part, target);
   } catch (error) {
     await Deno.remove(part).catch(() => {});
-    const kind = error instanceof StoreError ? error.kind : 'failed';
-    const exit = OF_THE_DATABASE.has(kind) ? EXIT.database : EXIT.failed;
+    const exit = error instanceof StoreError ? exitOf(error) : EXIT.failed;
     // What the runtime says ends with its own name for the step.
     const why = messageOf(error).replace(/: \w+ '.*'$/, '');
     throw new Stop(exit, `no backup was made in ${folder}: ${why}`);

@@ -10,6 +10,7 @@ import { storeFor } from '../store/stores.ts';
 import { EXIT, Stop } from './command.ts';
 import { lockFile } from './file_lock.ts';
 import { oneWord } from './one_word.ts';
+import { exitOf } from './store_exit.ts';
 
 /** A lock that is held longer than this at the start ends the start: 5 s. */
 const BUSY_TRIES = 50;
@@ -65,8 +66,8 @@ function localPath(url: string): string {
 
 function stopOf(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
-  if (error.kind !== 'owned') return new Stop(EXIT.database, error.message);
-  return new Stop(EXIT.owned, `${error.message}; stop it, or name another with --db`);
+  const hint = error.kind === 'owned' ? '; stop it, or name another with --db' : '';
+  return new Stop(exitOf(error), error.message + hint);
 }
 
 /** Waits out a lock that another process, a backup say, holds for a moment. */

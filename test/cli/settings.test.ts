@@ -48,7 +48,7 @@ const values: Record<Name, { right: [text: string, value: unknown][]; wrong: str
     wrong: [
       ...['', 'x.db', '/data/x.db', 'file:', 'postgres://h/d', 'sqlite:x', 'libsql:h'],
       ...['file://host/x.db', 'libsql://h?authToken=a%0Ab', 'file:x.db?mode=ro'],
-      ...['file:x.db#y'],
+      ...['file:x.db#y', 'file:%zz.db', 'file:x%00.db'],
     ],
   },
   baseDomain: {

@@ -194,6 +194,15 @@ describe('a full disk', () => {
     expect((await pool.release(told.pop() ?? '')).text).toBe('{"released":true}');
     rmSync(ballast);
     await until('grants are made again', async () => (await pool.acquire()).status === 200, 5000);
+    await server.stop('SIGKILL');
+    // As much of it as there is room for.
+    expect(() => writeFileSync(ballast, new Uint8Array(4 * 1024 * 1024))).toThrow('ENOSPC');
+    await server.start();
+    // Whoever supervises it starts it anew until there is room.
+    expect(await server.exited, server.output).toEqual({ code: 1, signal: null });
+    expect(server.lines).toHaveLength(1);
+    rmSync(ballast);
+    await server.start();
     for (const slotId of told.slice(0, 20)) {
       expect((await pool.renew(slotId)).status).toBe(200);
     }

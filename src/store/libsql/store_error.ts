@@ -18,9 +18,24 @@ export function storeError(error: unknown): StoreError {
     }
   }
   const message = messageOf(error);
-  return new StoreError('failed', `The database could not be read or written: ${message}.`, {
-    cause: error,
-  });
+  return new StoreError(
+    isUnusable(error) ? 'unusable' : 'failed',
+    `The database could not be read or written: ${message}.`,
+    { cause: error },
+  );
+}
+
+/** What the system, or a remote database, says of a place or a right that no time puts right. */
+const UNUSABLE =
+  /^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH)|E(ACCES|PERM|ROFS|ISDIR|NOTDIR|LOOP|NAMETOOLONG)$)/;
+
+function isUnusable(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (UNUSABLE.test(codeOf(cause))) return true;
+    const status = 'status' in cause ? Number(cause.status) : 0;
+    if (status >= 400 && status < 500) return true;
+  }
+  return false;
 }
 
 /** The code of an error of the driver or the file system; empty where it has none. */
