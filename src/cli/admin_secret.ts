@@ -8,6 +8,7 @@ import { ADMIN_TOKEN_LENGTH_MIN } from '../config.ts';
 import type { Store } from '../store/store.ts';
 import { EXIT, print, Stop } from './command.ts';
 import { databaseFolder } from './database.ts';
+import { oneWord } from './one_word.ts';
 import { writeWhole } from './sync.ts';
 
 const VALUE = 'admin_token_hash';
@@ -15,8 +16,8 @@ const VARIABLE = 'NTHBOUNCER_ADMIN_TOKEN';
 
 /** The hash of the token in the environment, or null; checked before anything is touched. */
 export function adminHashOfEnvironment(): string | null {
-  const token = Deno.env.get(VARIABLE);
-  if (token === undefined) return null;
+  const token = oneWord(Deno.env.get(VARIABLE), VARIABLE);
+  if (token === null) return null;
   if (token.length < ADMIN_TOKEN_LENGTH_MIN) {
     const wanted = `at least ${ADMIN_TOKEN_LENGTH_MIN} characters are wanted`;
     throw new Stop(EXIT.usage, `${VARIABLE} is too short: ${wanted}, ${token.length} came`);
@@ -26,8 +27,8 @@ export function adminHashOfEnvironment(): string | null {
 
 /** The hash of the token that opens the metrics alone, or null. */
 export function metricsHashOfEnvironment(): string | null {
-  const token = Deno.env.get('NTHBOUNCER_METRICS_TOKEN');
-  return token === undefined ? null : hashOf(token);
+  const token = oneWord(Deno.env.get('NTHBOUNCER_METRICS_TOKEN'), 'NTHBOUNCER_METRICS_TOKEN');
+  return token === null ? null : hashOf(token);
 }
 
 /** The stored hash; makes, stores and tells a token where there is none. */

@@ -81,6 +81,7 @@ async function serve(settings: ServeSettings): Promise<void> {
   // The program may start commands for `run`; the server never does.
   await Deno.permissions.revoke({ name: 'run' });
   const environmentHash = adminHashOfEnvironment();
+  const metricsHash = metricsHashOfEnvironment();
   const environmentKey = masterKeyOfEnvironment();
   const pools = await poolsOf(settings);
   const tls = await readTls(settings);
@@ -88,7 +89,7 @@ async function serve(settings: ServeSettings): Promise<void> {
   const database = await openDatabase(settings.db, events.storeLost);
   try {
     const vault = await vaultFor(settings.db, { environmentKey, pools: database.snapshot.pools });
-    await run(settings, { ...database, environmentHash, vault, pools, tls });
+    await run(settings, { ...database, environmentHash, metricsHash, vault, pools, tls });
   } catch (error) {
     await database.store.close().catch(() => {});
     throw error;
@@ -97,6 +98,7 @@ async function serve(settings: ServeSettings): Promise<void> {
 
 interface Parts extends Database {
   readonly environmentHash: string | null;
+  readonly metricsHash: string | null;
   readonly vault: Vault;
   readonly pools: readonly FilePool[] | null;
   readonly tls: Awaited<ReturnType<typeof readTls>>;
@@ -166,7 +168,7 @@ async function assemble(
     readonly listeners: readonly Listener[];
   },
 ): Promise<Server> {
-  const { store, scheduler, directory, governors, listeners } = parts;
+  const { store, scheduler, directory, governors, listeners, metricsHash } = parts;
   const { clock } = scheduler;
   const startedAtMs = clock.nowMs();
   const adminHash = parts.environmentHash ?? await adminHashOfStore(store, settings.db);
@@ -191,7 +193,7 @@ async function assemble(
       isOwn: (remote, local) => listeners.some((listener) => listener.isAt(remote, local)),
     }),
     adminHash,
-    desk: new Desk({ scheduler, store, adminHash, metricsHash: metricsHashOfEnvironment() }),
+    desk: new Desk({ scheduler, store, adminHash, metricsHash }),
     isTls: parts.tls !== null,
     baseDomain: settings.baseDomain,
     describe: () => ({

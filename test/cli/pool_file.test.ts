@@ -133,15 +133,6 @@ describe('readPoolFile', () => {
     expect(await refusal(content)).toContain(where);
   });
 
-  it('refuses a variable that is empty, and shows no value of any', async () => {
-    environment.set('EMPTY', '');
-    environment.set('OTHER', 'nb_live_secret');
-    const keys = [{ name: 'o', env: 'OTHER' }, { name: 'e', env: 'EMPTY' }];
-    const line = await refusal({ pools: [{ name: 'a', keys }] });
-    expect(line).toContain('EMPTY');
-    expect(line).not.toContain('nb_live_secret');
-  });
-
   it('says of what is no JSON why, and quotes nothing of it', async () => {
     const line = await refusal('{"pools": [{"name": "a", "keys": [{"env": hunter2hunter2}]}]}');
     expect(line).toMatch(/^pools\.json: Unexpected token .* is not valid JSON$/);

@@ -14,6 +14,9 @@ afterEach(endAll);
 
 const digest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
 
+/** As a file of secrets that somebody has mounted gives it. */
+const TOKEN_LINE = `${'t'.repeat(40)}\n`;
+
 describe('a start that cannot be', () => {
   it.each([
     ['an unknown flag', ['--no-such-flag'], {}, '--no-such-flag'],
@@ -24,11 +27,19 @@ describe('a start that cannot be', () => {
     ['a missing configuration file', ['--config', 'no-such.json'], {}, '--config'],
     ['a bad variable', [], { NTHBOUNCER_DRAIN_MS: 'soon' }, 'NTHBOUNCER_DRAIN_MS'],
     ['a short admin token', [], { NTHBOUNCER_ADMIN_TOKEN: 'short' }, 'NTHBOUNCER_ADMIN_TOKEN'],
+    ['a token no request can carry', [], { NTHBOUNCER_ADMIN_TOKEN: TOKEN_LINE }, 'ADMIN_TOKEN: mu'],
+    [
+      'another one',
+      [],
+      { NTHBOUNCER_METRICS_TOKEN: TOKEN_LINE },
+      'METRICS_TOKEN: must hold one word',
+    ],
   ])('for %s exits 2 with one line that names it', async (_, flags, env, name) => {
     const server = await startServer({ flags, env });
     expect(await server.exited).toEqual({ code: 2, signal: null });
     expect(server.lines).toHaveLength(1);
     expect(server.output).toContain(name);
+    expect(readdirSync(server.folder)).toEqual([]);
   });
 
   it('for a bad pool in the configuration file exits 2 and makes no database', async () => {
