@@ -6,8 +6,9 @@ import { z } from 'zod';
 import { hashOf, keyRow } from '../access/keys.ts';
 import { mapSecrets } from '../access/secret_fields.ts';
 import { CEILINGS } from '../ceilings.ts';
-import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
+import { DirectoryFullError } from '../scheduler/directory.ts';
 import type { Directory, Entry } from '../scheduler/directory.ts';
+import { checkHosts, HostTakenError } from '../scheduler/pool_hosts.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
 import { log, messageOf } from '../log.ts';
@@ -67,8 +68,12 @@ export class PoolFileError extends Error {
   override name = 'PoolFileError';
 }
 
-/** Reads and checks the file. @throws PoolFileError */
-export async function readPoolFile(path: string): Promise<FilePool[]> {
+/**
+ * Reads and checks the file.
+ * @param baseDomain of this server: no pool can have it for a host.
+ * @throws PoolFileError
+ */
+export async function readPoolFile(path: string, baseDomain: string): Promise<FilePool[]> {
   let json: unknown;
   try {
     json = JSON.parse(await Deno.readTextFile(path));
@@ -78,7 +83,7 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
   }
   const { pools } = checked(PoolFile, json, path);
   const seen = new Set<string>();
-  return pools.map(({ keys, ...rest }, index) => {
+  const read = pools.map(({ keys, ...rest }, index) => {
     const where = `${path}: pools.${index}`;
     const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
     const spec = checked(PoolSpec, resolved, where);
@@ -90,6 +95,12 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
     }
     return { spec, keys: hashed };
   });
+  try {
+    checkHosts(read.map(({ spec }) => spec), { baseDomain });
+  } catch (error) {
+    throw new PoolFileError(`${path}: ${messageOf(error)}`);
+  }
+  return read;
 }
 
 /**

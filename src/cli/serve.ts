@@ -225,10 +225,10 @@ function onReload(
   });
 }
 
-async function poolsOf({ config }: ServeSettings): Promise<FilePool[] | null> {
+async function poolsOf({ config, baseDomain }: ServeSettings): Promise<FilePool[] | null> {
   if (config === undefined) return null;
   try {
-    return await readPoolFile(config);
+    return await readPoolFile(config, baseDomain);
   } catch (error) {
     throw usageOf(error);
   }

@@ -4,7 +4,6 @@
  * in force is never ahead of what a restart would find.
  */
 import { epochMsOf } from './clock.ts';
-import { isLocalOrBase } from '../access/browser.ts';
 import { KeyRing } from '../access/keys.ts';
 import { standingUnder } from '../access/standing.ts';
 import { hasSecrets } from '../access/vault.ts';
@@ -13,6 +12,7 @@ import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
 import type { KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
 import { PoolSpec } from '../wire.ts';
+import { checkHosts, hostsOf } from './pool_hosts.ts';
 import { savedOf } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -29,17 +29,6 @@ export interface Entry {
 export interface PoolChange {
   readonly spec: PoolSpec;
   readonly isManaged: boolean;
-}
-
-/** A host would be two pools', or is this server's own. */
-export class HostTakenError extends Error {
-  override name = 'HostTakenError';
-
-  /** @param of `owner` null: the server itself. */
-  constructor(host: string, of: { owner: string | null; wantedBy: string }) {
-    const owner = of.owner === null ? "this server's own page and API" : `pool ${of.owner}`;
-    super(`${host} is a host of ${owner}, and cannot be one of pool ${of.wantedBy} too.`);
-  }
 }
 
 export class DirectoryFullError extends Error {
@@ -184,15 +173,10 @@ export class Directory {
   /** @throws HostTakenError where a host would have two pools after the changes, or is ours. */
   #checkHosts(changes: readonly PoolChange[]): void {
     const changed = new Set(changes.map(({ spec }) => spec.name));
-    const owners = new Map([...this.#hosts].filter(([, owner]) => !changed.has(owner)));
-    for (const { spec } of changes) {
-      for (const host of hostsOf(spec)) {
-        const isOwn = isLocalOrBase(host, this.#baseDomain);
-        const owner = isOwn ? null : owners.get(host) ?? spec.name;
-        if (owner !== spec.name) throw new HostTakenError(host, { owner, wantedBy: spec.name });
-        owners.set(host, owner);
-      }
-    }
+    checkHosts(changes.map(({ spec }) => spec), {
+      baseDomain: this.#baseDomain,
+      others: [...this.#hosts].filter(([, owner]) => !changed.has(owner)),
+    });
   }
 
   #apply(spec: PoolSpec, rest: Pick<Entry, 'keys' | 'createdAt' | 'isManaged'>): void {
@@ -264,10 +248,6 @@ export class Directory {
   #epochMs(): number {
     return epochMsOf(this.#scheduler.clock);
   }
-}
-
-function hostsOf({ upstream }: PoolSpec): readonly string[] {
-  return upstream?.hosts ?? [];
 }
 
 /** An end that is not known is Infinity inside and null in JSON. */

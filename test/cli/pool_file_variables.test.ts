@@ -24,7 +24,7 @@ afterEach(() => void vi.unstubAllGlobals());
 
 async function read(file: unknown) {
   content = file;
-  return await readPoolFile('pools.json');
+  return await readPoolFile('pools.json', 'localhost');
 }
 
 async function refusal(file: unknown): Promise<string> {

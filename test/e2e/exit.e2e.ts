@@ -7,7 +7,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { endAll, sleep } from './process.ts';
+import { endAll, freshFolder, sleep } from './process.ts';
 import { Server, startServer } from './server.ts';
 
 afterEach(endAll);
@@ -16,6 +16,7 @@ const digest = (path: string) => createHash('sha256').update(readFileSync(path))
 
 /** As a file of secrets that somebody has mounted gives it. */
 const TOKEN_LINE = `${'t'.repeat(40)}\n`;
+const HOSTED = (name: string) => ({ name, upstream: { url: 'http://h', hosts: ['h.test'] } });
 
 describe('a start that cannot be', () => {
   it.each([
@@ -24,6 +25,8 @@ describe('a start that cannot be', () => {
     ['a bad database URL', ['--db', 'nowhere'], {}, '--db'],
     ['a flag twice', ['--drain-ms', '1', '--drain-ms=2'], {}, '--drain-ms may be given once'],
     ['half of TLS', ['--tls-cert', 'cert.pem'], {}, '--tls-key'],
+    ['an address that is none', ['--host', '999.1.1.1'], {}, '--host'],
+    ['two listeners', ['--pool-listen', 'a=h:80,b=h:80'], {}, '--pool-listen: h:80 is the address'],
     ['a missing configuration file', ['--config', 'no-such.json'], {}, '--config'],
     ['a bad variable', [], { NTHBOUNCER_DRAIN_MS: 'soon' }, 'NTHBOUNCER_DRAIN_MS'],
     ['a short admin token', [], { NTHBOUNCER_ADMIN_TOKEN: 'short' }, 'NTHBOUNCER_ADMIN_TOKEN'],
@@ -42,15 +45,19 @@ describe('a start that cannot be', () => {
     expect(readdirSync(server.folder)).toEqual([]);
   });
 
-  it('for a bad pool in the configuration file exits 2 and makes no database', async () => {
-    const server = new Server();
-    const path = join(server.folder, 'pools.json');
-    writeFileSync(path, '{"pools": [{"name": "a", "concurrency": {"limit": 0}}]}');
-    const again = await startServer({ folder: server.folder, flags: ['--config', path] });
-    expect((await again.exited).code).toBe(2);
-    expect(again.lines).toHaveLength(1);
-    expect(again.output).toContain('concurrency.limit');
-    expect(() => readFileSync(again.database)).toThrow();
+  it.each([
+    ['a bad pool', [{ name: 'a', concurrency: { limit: 0 } }], 'pools.0: concurrency.limit'],
+    ['a host of two pools', [HOSTED('a'), HOSTED('b')], 'h.test is a host of pool a'],
+    ['no name of a variable', [{ name: 'a', keys: [{ name: 'k', env: 'A=B' }] }], 'keys.0.env'],
+  ])('for %s in the configuration file exits 2 and makes no database', async (_, pools, where) => {
+    const path = join(freshFolder(), 'pools.json');
+    writeFileSync(path, JSON.stringify({ pools }));
+    const server = await startServer({ flags: ['--config', path] });
+    expect((await server.exited).code).toBe(2);
+    expect(server.lines).toHaveLength(1);
+    expect(server.output).toContain(`--config: ${path}: `);
+    expect(server.output).toContain(where);
+    expect(readdirSync(server.folder)).toEqual([]);
   });
 
   it('for a port that is taken exits 1 with one line', async () => {

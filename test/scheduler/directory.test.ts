@@ -5,8 +5,9 @@
 import { describe, expect, it } from 'vitest';
 import { keyRow } from '../../src/access/keys.ts';
 import { CEILINGS } from '../../src/ceilings.ts';
-import { Directory, DirectoryFullError, HostTakenError } from '../../src/scheduler/directory.ts';
+import { Directory, DirectoryFullError } from '../../src/scheduler/directory.ts';
 import type { Entry } from '../../src/scheduler/directory.ts';
+import { HostTakenError } from '../../src/scheduler/pool_hosts.ts';
 import { PoolSpec } from '../../src/wire.ts';
 import { T0 } from '../support/pools.ts';
 import { Rig } from '../support/rig.ts';
