@@ -5,13 +5,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../log.ts';
-import { copyDatabase } from '../store/libsql/copy.ts';
-import { inspectFile } from '../store/libsql/file.ts';
 import { pathOfUrl } from '../store/libsql/file_url.ts';
 import { StoreError } from '../store/store.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
 import { mustExist } from './database.ts';
+import { withLibrary } from './library.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson } from './show.ts';
 import { addSettings } from './settings.ts';
@@ -34,6 +33,8 @@ async function backup(file: string, { db, json }: Shown & { db: string }): Promi
   const folder = dirname(target);
   if (!existsSync(folder)) throw new Stop(EXIT.usage, `backup: there is no folder ${folder}`);
   mustExist(path);
+  const { copyDatabase } = await withLibrary(() => import('../store/libsql/copy.ts'));
+  const { inspectFile } = await withLibrary(() => import('../store/libsql/file.ts'));
   const part = `${target}.part`;
   await Deno.remove(part).catch(() => {});
   try {

@@ -6,9 +6,9 @@ import { dirname } from 'node:path';
 import type { Snapshot, Store } from '../store/store.ts';
 import { pathOfUrl } from '../store/libsql/file_url.ts';
 import { StoreError } from '../store/store.ts';
-import { storeFor } from '../store/stores.ts';
 import { EXIT, Stop } from './command.ts';
 import { lockFile } from './file_lock.ts';
+import { withLibrary } from './library.ts';
 import { oneWord } from './one_word.ts';
 import { exitOf } from './store_exit.ts';
 
@@ -29,6 +29,7 @@ export interface Database {
  */
 export async function openDatabase(url: string, lost?: () => void): Promise<Database> {
   const authToken = oneWord(Deno.env.get('NTHBOUNCER_DB_TOKEN'), 'NTHBOUNCER_DB_TOKEN');
+  const { storeFor } = await withLibrary(() => import('../store/stores.ts'));
   try {
     const store = storeFor({
       url,

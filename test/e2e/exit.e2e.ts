@@ -7,7 +7,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { endAll, freshFolder, sleep } from './process.ts';
+import { endAll, freshFolder, sleep, sources, start } from './process.ts';
 import { Server, startServer } from './server.ts';
 
 afterEach(endAll);
@@ -72,6 +72,20 @@ describe('a start that cannot be', () => {
     expect((await second.exited).code).toBe(1);
     expect(second.output).toContain(`${port}: the port is taken; --pool-listen names another`);
     taken.close();
+  });
+
+  it('for a library that cannot be loaded exits 1 with one line; others need none', async () => {
+    const allowed = ['net', 'read', 'write', 'env', 'sys', 'run'].map((name) => `--allow-${name}`);
+    const program = sources('src/main.ts', ['--no-prompt', ...allowed]);
+    const server = await startServer({ program });
+    expect(await server.exited).toEqual({ code: 1, signal: null });
+    expect(server.lines).toHaveLength(1);
+    expect(server.output).toMatch(
+      /^nthbouncer: the library of the database cannot be loaded: .*TMPDIR/,
+    );
+    expect(readdirSync(server.folder)).toEqual([]);
+    const version = await start(['--version'], {}, { program }).finished;
+    expect([version.code, version.err]).toEqual([0, '']);
   });
 
   it('for a second server on the database exits 3, and the first goes on', async () => {
