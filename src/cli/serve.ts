@@ -80,6 +80,7 @@ const events: SchedulerEvents = {
 async function serve(settings: ServeSettings): Promise<void> {
   // The program may start commands for `run`; the server never does.
   await Deno.permissions.revoke({ name: 'run' });
+  outliveFileSizeLimit();
   const environmentHash = adminHashOfEnvironment();
   const metricsHash = metricsHashOfEnvironment();
   const environmentKey = masterKeyOfEnvironment();
@@ -94,6 +95,11 @@ async function serve(settings: ServeSettings): Promise<void> {
     await database.store.close().catch(() => {});
     throw error;
   }
+}
+
+/** A write beyond `ulimit -f` then fails, as on a full disk, and does not end the process. */
+function outliveFileSizeLimit(): void {
+  if (Deno.build.os !== 'windows') Deno.addSignalListener('SIGXFSZ', () => {});
 }
 
 interface Parts extends Database {
