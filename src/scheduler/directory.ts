@@ -11,7 +11,8 @@ import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
 import type { KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
-import { PoolSpec } from '../wire.ts';
+import { damagedPoolError } from '../store/store.ts';
+import { issuesOf, PoolSpec } from '../wire.ts';
 import { checkHosts, hostsOf } from './pool_hosts.ts';
 import { savedOf } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -62,12 +63,13 @@ export class Directory {
 
   /**
    * Takes over what the store kept. Leases are put back by the scheduler afterwards.
-   * @throws VaultError where the master key does not open a pool's secrets.
+   * @throws VaultError where the master key does not open a pool's secrets, StoreError `damaged`
+   * where its settings are not right.
    */
   load(snapshot: Snapshot): void {
     const governors = new Map(snapshot.governors.map((row) => [row.pool, savedOf(row.saved)]));
     for (const row of snapshot.pools) {
-      const spec = PoolSpec.parse(this.#open(row));
+      const spec = this.#specOf(row);
       const keys = new KeyRing(snapshot.keys.filter((key) => key.pool === row.name));
       const saved = governors.get(row.name);
       const pool = this.#scheduler.turn((nowMs, bouncer) =>
@@ -235,6 +237,13 @@ export class Directory {
     const settings = JSON.stringify(spec);
     if (hasSecrets(settings)) throw new Error(`${spec.name}: no master key to seal its secrets`);
     return settings;
+  }
+
+  #specOf(row: PoolRow): PoolSpec {
+    const read = PoolSpec.safeParse(this.#open(row));
+    if (read.success) return read.data;
+    const [issue] = issuesOf(read.error);
+    throw damagedPoolError(row.name, `${issue?.path}: ${issue?.reason}`);
   }
 
   #open({ name, settings }: PoolRow): unknown {

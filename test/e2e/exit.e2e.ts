@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import http from 'node:http';
 import net from 'node:net';
 import { dirname, join } from 'node:path';
+import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { endAll, freshFolder, sleep, sources, start } from './process.ts';
 import { Server, startServer } from './server.ts';
@@ -146,6 +147,19 @@ describe('a start that cannot be', () => {
     expect((await server.exited).code).toBe(4);
     expect(server.lines).toHaveLength(1);
     expect(digest(server.database)).toBe(before);
+  });
+
+  it('for a stored pool that is not right exits 4 with one line that names it', async () => {
+    const server = await startServer();
+    await server.pool('odd');
+    await server.stop();
+    const database = new Database(server.database);
+    database.exec("UPDATE pool SET settings = json_set(settings, '$.x', 1) WHERE name = 'odd'");
+    database.close();
+    await server.start();
+    expect((await server.exited).code).toBe(4);
+    expect(server.lines).toHaveLength(1);
+    expect(server.output).toContain('pool odd is damaged');
   });
 
   it('for a file that is no database exits 4 and changes no byte', async () => {

@@ -271,4 +271,24 @@ describe('Directory.load', () => {
     expect(found?.pool.governor.drainChanges()).toEqual([]);
     expect(next.scheduler.pools.get('b')?.pause).toBeNull();
   });
+
+  it.each([
+    ['lease', { lease: { termMs: 5_000, renewIntervalMs: 10_000 } }, 'lease.renewIntervalMs: '],
+    ['unknown', { nope: 1 }, 'nope: is no known field'],
+  ])('names the pool whose stored settings are not right: %s', async (name, wrong, where) => {
+    const { rig, store } = table();
+    const settings = JSON.stringify({ name, ...wrong });
+    await store.savePools([{ name, settings, createdAt: T0, pause: null, isManaged: false }]);
+    const next = new Rig({ store, clock: rig.clock, isBare: true });
+    const snapshot = await store.open();
+    let said: unknown = null;
+    try {
+      new Directory(store, next.scheduler).load(snapshot);
+    } catch (error) {
+      said = error;
+    }
+    expect(said).toMatchObject({ name: 'StoreError', kind: 'damaged' });
+    expect(String(said)).toContain(`The pool ${name} is damaged in the database`);
+    expect(String(said)).toContain(where);
+  });
 });

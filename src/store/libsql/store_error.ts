@@ -25,13 +25,16 @@ export function storeError(error: unknown): StoreError {
   );
 }
 
-/** What the system, or a remote database, says of a place or a right that no time puts right. */
-const UNUSABLE =
-  /^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH)|E(ACCES|PERM|ROFS|ISDIR|NOTDIR|LOOP|NAMETOOLONG)$)/;
+/** Of the codes of SQLite and of the system, those that no time puts right. */
+const UNUSABLE = new RegExp(
+  '^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH|ERROR|CORRUPT|NOTADB)' +
+    '|E(ACCES|PERM|ROFS|ISDIR|NOTDIR|LOOP|NAMETOOLONG)$)',
+);
 
 function isUnusable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (UNUSABLE.test(codeOf(cause))) return true;
+    // What is stored is no JSON where it must be.
+    if (UNUSABLE.test(codeOf(cause)) || cause instanceof SyntaxError) return true;
     const status = 'status' in cause ? Number(cause.status) : 0;
     if (status >= 400 && status < 500) return true;
   }
