@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { messageOf } from '../log.ts';
+import { fileIdAt } from '../store/libsql/file_id.ts';
 import { StoreError } from '../store/store.ts';
 import { fileOf } from './backup.ts';
 import type { Command } from './command.ts';
@@ -32,6 +33,9 @@ async function restore(file: string, { db, json }: Shown & { db: string }): Prom
   const path = fileOf(db, 'restore');
   const source = resolve(file);
   if (!existsSync(source)) throw new Stop(EXIT.database, `there is no file ${source}`);
+  if (fileIdAt(source) === fileIdAt(path)) {
+    throw new Stop(EXIT.usage, `restore: ${source} is the database itself; a backup is wanted`);
+  }
   const { createFolder, ...files } = await withLibrary(() => import('../store/libsql/file.ts'));
   const came = await notBackup(source, files);
   if (came !== null) {

@@ -120,6 +120,7 @@ describe('a start that cannot be', () => {
       '',
       [],
     ],
+    ['a folder in place of a file', 'state.db/in', 'state.db is a folder; a file is', '', []],
     ['a file in place of a folder', 'data', 'data is a file; a folder is wanted', 'x', ['data']],
     ['a file above the folder', 'data', 'lies below a file; a folder', 'x', ['data', 'a']],
   ])('for %s exits 4 and says so in one line', async (_, name, said, bytes, below) => {

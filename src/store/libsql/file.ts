@@ -82,7 +82,11 @@ export function refuseOtherNames(path: string): void {
  * @throws StoreError `damaged`, `foreign`, `newer_schema`, `failed` or `unusable`
  */
 export async function inspectFile(path: string): Promise<boolean> {
-  const size = statsOf(path)?.size ?? null;
+  const stats = statsOf(path);
+  if (stats?.isDirectory()) {
+    throw new StoreError('unusable', `The database ${path} is a folder; a file is wanted.`);
+  }
+  const size = stats?.size ?? null;
   const walSize = sizeOf(`${path}-wal`);
   if (walSize > 0 && !size) throw leftoverError(path);
   if (size === null) return false;
