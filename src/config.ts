@@ -4,10 +4,14 @@
  * together.
  */
 import { z } from 'zod';
-import { isCidr } from './cidr.ts';
+import { isCidr, plainAddress } from './cidr.ts';
 import { POOL_NAME } from './wire.ts';
 
-const host = z.string().regex(/^[A-Za-z0-9._:-]+$/, 'must be an address or a host name');
+const HOST = 'must be an address or a host name';
+const host = z.string().regex(/^[A-Za-z0-9._:-]+$/, HOST).refine((text) => {
+  const isNumeric = text.includes(':') || /^\d+(\.\d+){3}$/.test(text);
+  return !isNumeric || plainAddress(text) !== null;
+}, HOST);
 const port = z.string().regex(/^\d{1,5}$/, 'must be a whole number').transform(Number)
   .pipe(z.number().max(65_535, 'must be at most 65535'));
 const path = z.string().min(1, 'must name a file');
@@ -26,7 +30,18 @@ const databaseUrl = z.string().regex(
 ).refine(
   (url) => !/^file:.*[?#]/.test(url),
   `must have no query or fragment after file: (%3F and %23 stand for ? and # in a name); ${UNSEEN}`,
+).refine(
+  (url) => !/^file:/.test(url) || isEncoded(url),
+  `must have two hex digits, and not 00, after each % of file:; ${UNSEEN}`,
 ).refine(hasPlainToken, `must have an authToken of visible ASCII characters; ${UNSEEN}`);
+
+function isEncoded(text: string): boolean {
+  try {
+    return !decodeURIComponent(text).includes('\0');
+  } catch {
+    return false;
+  }
+}
 
 /** Any other token would be quoted by whoever cannot send it. */
 function hasPlainToken(url: string): boolean {

@@ -6,7 +6,9 @@ import { Command, CommanderError } from 'commander';
 import { EXIT, printError, Stop } from './cli/command.ts';
 import { COMMANDS } from './cli/commands.ts';
 import { takeFlagsOnce } from './cli/given_once.ts';
+import { exitOf } from './cli/store_exit.ts';
 import { messageOf } from './log.ts';
+import { StoreError } from './store/store.ts';
 import { VERSION } from './version.ts';
 
 const program = new Command('nthbouncer')
@@ -39,5 +41,5 @@ try {
   // Commander has printed its line; asking for help or the version is no error.
   if (error instanceof CommanderError) Deno.exit(error.exitCode === 0 ? EXIT.ok : EXIT.usage);
   printError(`nthbouncer: ${messageOf(error)}`);
-  Deno.exit(EXIT.failed);
+  Deno.exit(error instanceof StoreError ? exitOf(error) : EXIT.failed);
 }

@@ -52,6 +52,12 @@ describe('the systemd unit', () => {
     }
   });
 
+  it('is started anew for as long as a trouble lasts that may pass', () => {
+    expect(first(unit, /^RestartPreventExitStatus=(.*)$/m).split(' ')).not.toContain('1');
+    expect(unit).toMatch(/^Restart=always$/m);
+    expect(first(unit, /\[Unit\]([^[]*)/)).toMatch(/^StartLimitIntervalSec=0$/m);
+  });
+
   it('may ask for memory keys, as the engine does, and is not killed for asking', () => {
     expect(unit).toMatch(/^SystemCallFilter=@pkey$/m);
     expect(unit).toMatch(/^SystemCallErrorNumber=EPERM$/m);

@@ -27,8 +27,7 @@ export function adminHashOfEnvironment(): string | null {
 
 /** The hash of the token that opens the metrics alone, or null. */
 export function metricsHashOfEnvironment(): string | null {
-  const variable = 'NTHBOUNCER_METRICS_TOKEN';
-  const token = oneWord(Deno.env.get(variable), variable);
+  const token = oneWord(Deno.env.get('NTHBOUNCER_METRICS_TOKEN'), 'NTHBOUNCER_METRICS_TOKEN');
   return token === null ? null : hashOf(token);
 }
 

@@ -5,16 +5,16 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../log.ts';
-import { copyDatabase } from '../store/libsql/copy.ts';
-import { inspectFile } from '../store/libsql/file.ts';
 import { pathOfUrl } from '../store/libsql/file_url.ts';
 import { StoreError } from '../store/store.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
 import { mustExist } from './database.ts';
+import { withLibrary } from './library.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson } from './show.ts';
 import { addSettings } from './settings.ts';
+import { exitOf } from './store_exit.ts';
 import { replaceFile, syncFile } from './sync.ts';
 
 export const backupCommand: Command = {
@@ -26,9 +26,6 @@ export const backupCommand: Command = {
   },
 };
 
-/** What is amiss with the database itself rather than with the copying. */
-const OF_THE_DATABASE: ReadonlySet<string> = new Set(['damaged', 'foreign', 'newer_schema']);
-
 async function backup(file: string, { db, json }: Shown & { db: string }): Promise<void> {
   const path = fileOf(db, 'backup');
   const target = resolve(file);
@@ -36,6 +33,8 @@ async function backup(file: string, { db, json }: Shown & { db: string }): Promi
   const folder = dirname(target);
   if (!existsSync(folder)) throw new Stop(EXIT.usage, `backup: there is no folder ${folder}`);
   mustExist(path);
+  const { copyDatabase } = await withLibrary(() => import('../store/libsql/copy.ts'));
+  const { inspectFile } = await withLibrary(() => import('../store/libsql/file.ts'));
   const part = `${target}.part`;
   await Deno.remove(part).catch(() => {});
   try {
@@ -47,8 +46,7 @@ async function backup(file: string, { db, json }: Shown & { db: string }): Promi
     await replaceFile(part, target);
   } catch (error) {
     await Deno.remove(part).catch(() => {});
-    const kind = error instanceof StoreError ? error.kind : 'failed';
-    const exit = OF_THE_DATABASE.has(kind) ? EXIT.database : EXIT.failed;
+    const exit = error instanceof StoreError ? exitOf(error) : EXIT.failed;
     // What the runtime says ends with its own name for the step.
     const why = messageOf(error).replace(/: \w+ '.*'$/, '');
     throw new Stop(exit, `no backup was made in ${folder}: ${why}`);

@@ -16,7 +16,7 @@ export const EXIT = {
   usage: 2,
   /** Another server owns the database. */
   owned: 3,
-  /** The database is damaged, too new or cannot be opened; it was left as it is. */
+  /** The database is damaged, too new or may not be opened; it was left as it is. */
   database: 4,
   /** The server said no. */
   refused: 5,

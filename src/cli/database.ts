@@ -6,10 +6,11 @@ import { dirname } from 'node:path';
 import type { Snapshot, Store } from '../store/store.ts';
 import { pathOfUrl } from '../store/libsql/file_url.ts';
 import { StoreError } from '../store/store.ts';
-import { storeFor } from '../store/stores.ts';
 import { EXIT, Stop } from './command.ts';
 import { lockFile } from './file_lock.ts';
+import { withLibrary } from './library.ts';
 import { oneWord } from './one_word.ts';
+import { exitOf } from './store_exit.ts';
 
 /** A lock that is held longer than this at the start ends the start: 5 s. */
 const BUSY_TRIES = 50;
@@ -28,6 +29,7 @@ export interface Database {
  */
 export async function openDatabase(url: string, lost?: () => void): Promise<Database> {
   const authToken = oneWord(Deno.env.get('NTHBOUNCER_DB_TOKEN'), 'NTHBOUNCER_DB_TOKEN');
+  const { storeFor } = await withLibrary(() => import('../store/stores.ts'));
   try {
     const store = storeFor({
       url,
@@ -65,8 +67,8 @@ function localPath(url: string): string {
 
 function stopOf(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
-  if (error.kind !== 'owned') return new Stop(EXIT.database, error.message);
-  return new Stop(EXIT.owned, `${error.message}; stop it, or name another with --db`);
+  const hint = error.kind === 'owned' ? '; stop it, or name another with --db' : '';
+  return new Stop(exitOf(error), error.message + hint);
 }
 
 /** Waits out a lock that another process, a backup say, holds for a moment. */

@@ -4,7 +4,9 @@
  * wait for anything.
  */
 import { messageOf } from '../log.ts';
-import { EXIT, Stop } from './command.ts';
+import { storeError } from '../store/libsql/store_error.ts';
+import { Stop } from './command.ts';
+import { exitOf } from './store_exit.ts';
 import { keepOwner } from './sync.ts';
 
 const PATIENCE_MS = 500;
@@ -21,7 +23,8 @@ export async function lockFile(path: string): Promise<boolean> {
   const file = await Deno.open(path, { create: true, write: true, mode: 0o600 }).catch((error) => {
     // What it says ends with the path.
     const why = messageOf(error).replace(/: open '.*$/, '');
-    throw new Stop(EXIT.database, `the lock of the database, ${path}, cannot be opened: ${why}`);
+    const exit = exitOf(storeError(error));
+    throw new Stop(exit, `the lock of the database, ${path}, cannot be opened: ${why}`);
   });
   await keepOwner(path, path, path.replace(/-lock$/, ''));
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -4,9 +4,15 @@
  */
 import { EXIT, Stop } from './command.ts';
 
+export const ONE_WORD = 'must hold one word of visible ASCII characters';
+
+export function isOneWord(secret: string): boolean {
+  return /^[\x21-\x7e]+$/.test(secret);
+}
+
 /** The secret; null where there is none. @throws Stop */
 export function oneWord(secret: string | undefined, from: string): string | null {
   if (secret === undefined || secret === '') return null;
-  if (/^[\x21-\x7e]+$/.test(secret)) return secret;
-  throw new Stop(EXIT.usage, `${from}: must hold one word of visible ASCII characters`);
+  if (isOneWord(secret)) return secret;
+  throw new Stop(EXIT.usage, `${from}: ${ONE_WORD}`);
 }

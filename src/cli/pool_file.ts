@@ -7,24 +7,28 @@ import { hashOf, keyRow } from '../access/keys.ts';
 import { mapSecrets } from '../access/secret_fields.ts';
 import { CEILINGS } from '../ceilings.ts';
 import { protoPath } from '../json.ts';
-import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
+import { DirectoryFullError } from '../scheduler/directory.ts';
 import type { Directory, Entry } from '../scheduler/directory.ts';
+import { checkHosts, HostTakenError } from '../scheduler/pool_hosts.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, NO_FIELD, PoolSpec } from '../wire.ts';
 import { log, messageOf } from '../log.ts';
+import { isOneWord, ONE_WORD } from './one_word.ts';
 
 const hash = z.string().regex(/^(sha256:)?[0-9a-f]{64}$/, 'must be a hex SHA-256')
   .transform((text) => text.replace('sha256:', ''));
+/** What the system takes for one; of any other it says only that it is none. */
+const variable = z.string().regex(/^[^=\p{Cc}]+$/u, 'must be the name of a variable');
 const FileKey = z.strictObject({
   name: z.string().min(1).max(128),
   hash: hash.optional(),
-  env: z.string().min(1).optional(),
+  env: variable.optional(),
 }).refine(
   (key) => (key.hash === undefined) !== (key.env === undefined),
   'exactly one of hash and env is wanted',
 );
 const SecretSource = z.strictObject({
-  env: z.string().min(1).optional(),
+  env: variable.optional(),
   file: z.string().min(1).optional(),
 }).refine(({ env, file }) => (env === undefined) !== (file === undefined));
 const PoolFile = z.strictObject({
@@ -65,8 +69,12 @@ export class PoolFileError extends Error {
   override name = 'PoolFileError';
 }
 
-/** Reads and checks the file. @throws PoolFileError */
-export async function readPoolFile(path: string): Promise<FilePool[]> {
+/**
+ * Reads and checks the file.
+ * @param baseDomain of this server: no pool can have it for a host.
+ * @throws PoolFileError
+ */
+export async function readPoolFile(path: string, baseDomain: string): Promise<FilePool[]> {
   let json: unknown;
   try {
     json = JSON.parse(await Deno.readTextFile(path));
@@ -78,7 +86,7 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
   if (proto !== null) throw new PoolFileError(`${path}: ${proto}: ${NO_FIELD}`);
   const { pools } = checked(PoolFile, json, path);
   const seen = new Set<string>();
-  return pools.map(({ keys, ...rest }, index) => {
+  const read = pools.map(({ keys, ...rest }, index) => {
     const where = `${path}: pools.${index}`;
     const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
     const spec = checked(PoolSpec, resolved, where);
@@ -90,6 +98,12 @@ export async function readPoolFile(path: string): Promise<FilePool[]> {
     }
     return { spec, keys: hashed };
   });
+  try {
+    checkHosts(read.map(({ spec }) => spec), { baseDomain });
+  } catch (error) {
+    throw new PoolFileError(`${path}: ${messageOf(error)}`);
+  }
+  return read;
 }
 
 /**
@@ -169,9 +183,16 @@ function rowOf(key: { name: string; hash: string }, pool: string, nowMs: number)
 
 function fileKey({ name, hash, env }: z.output<typeof FileKey>, path: string) {
   if (hash !== undefined) return { name, hash, isShort: false };
-  const value = Deno.env.get(env ?? '');
-  if (!value) throw new PoolFileError(`${path}: key ${name}: ${env} is not set`);
+  const where = `${path}: key ${name}`;
+  const value = valueOf(env ?? '', where);
+  if (!isOneWord(value)) throw new PoolFileError(`${where}: ${env} ${ONE_WORD}`);
   return { name, hash: hashOf(value), isShort: value.length < KEY_LENGTH_MIN };
+}
+
+function valueOf(env: string, where: string): string {
+  const value = Deno.env.get(env);
+  if (!value) throw new PoolFileError(`${where}: ${env} is not set`);
+  return value;
 }
 
 /** A secret of the file is named, not written: `{"env": NAME}` or `{"file": PATH}`. */
@@ -182,8 +203,9 @@ function secretOf(source: unknown, where: string): string {
   }
   const { env, file } = named.data;
   if (env !== undefined) {
-    const value = Deno.env.get(env);
-    if (!value) throw new PoolFileError(`${where}: ${env} is not set`);
+    const value = valueOf(env, where);
+    // Nobody who signs with the secret, or reads it from a file, has it.
+    if (/[\r\n]$/.test(value)) throw new PoolFileError(`${where}: ${env} ends in a line end`);
     return value;
   }
   try {

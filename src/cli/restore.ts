@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { messageOf } from '../log.ts';
-import { createFolder, hasLog, inspectFile, isSqlite } from '../store/libsql/file.ts';
+import { fileIdAt } from '../store/libsql/file_id.ts';
 import { StoreError } from '../store/store.ts';
 import { fileOf } from './backup.ts';
 import type { Command } from './command.ts';
@@ -14,8 +14,11 @@ import { EXIT, print, Stop } from './command.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson } from './show.ts';
 import { lockFile } from './file_lock.ts';
+import { withLibrary } from './library.ts';
 import { addSettings } from './settings.ts';
 import { keepOwner, replaceFile, syncFile } from './sync.ts';
+
+type Files = typeof import('../store/libsql/file.ts');
 
 export const restoreCommand: Command = {
   add: (program) => {
@@ -30,7 +33,11 @@ async function restore(file: string, { db, json }: Shown & { db: string }): Prom
   const path = fileOf(db, 'restore');
   const source = resolve(file);
   if (!existsSync(source)) throw new Stop(EXIT.database, `there is no file ${source}`);
-  const came = await notBackup(source);
+  if (fileIdAt(source) === fileIdAt(path)) {
+    throw new Stop(EXIT.usage, `restore: ${source} is the database itself; a backup is wanted`);
+  }
+  const { createFolder, ...files } = await withLibrary(() => import('../store/libsql/file.ts'));
+  const came = await notBackup(source, files);
   if (came !== null) {
     const wanted = 'a copy that `nthbouncer backup` made is wanted';
     throw new Stop(EXIT.database, `${source} cannot be restored: ${wanted}, and it is ${came}`);
@@ -52,7 +59,10 @@ async function restore(file: string, { db, json }: Shown & { db: string }): Prom
 }
 
 /** What the file is instead; null where it is a backup. */
-async function notBackup(source: string): Promise<string | null> {
+async function notBackup(
+  source: string,
+  { hasLog, inspectFile, isSqlite }: Pick<Files, 'hasLog' | 'inspectFile' | 'isSqlite'>,
+): Promise<string | null> {
   const { isFile, size } = await Deno.stat(source);
   if (!isFile) return 'no plain file';
   if (size === 0) return 'empty';

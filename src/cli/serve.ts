@@ -80,7 +80,9 @@ const events: SchedulerEvents = {
 async function serve(settings: ServeSettings): Promise<void> {
   // The program may start commands for `run`; the server never does.
   await Deno.permissions.revoke({ name: 'run' });
+  outliveFileSizeLimit();
   const environmentHash = adminHashOfEnvironment();
+  const metricsHash = metricsHashOfEnvironment();
   const environmentKey = masterKeyOfEnvironment();
   const pools = await poolsOf(settings);
   const tls = await readTls(settings);
@@ -88,15 +90,21 @@ async function serve(settings: ServeSettings): Promise<void> {
   const database = await openDatabase(settings.db, events.storeLost);
   try {
     const vault = await vaultFor(settings.db, { environmentKey, pools: database.snapshot.pools });
-    await run(settings, { ...database, environmentHash, vault, pools, tls });
+    await run(settings, { ...database, environmentHash, metricsHash, vault, pools, tls });
   } catch (error) {
     await database.store.close().catch(() => {});
     throw error;
   }
 }
 
+/** A write beyond `ulimit -f` then fails, as on a full disk, and does not end the process. */
+function outliveFileSizeLimit(): void {
+  if (Deno.build.os !== 'windows') Deno.addSignalListener('SIGXFSZ', () => {});
+}
+
 interface Parts extends Database {
   readonly environmentHash: string | null;
+  readonly metricsHash: string | null;
   readonly vault: Vault;
   readonly pools: readonly FilePool[] | null;
   readonly tls: Awaited<ReturnType<typeof readTls>>;
@@ -166,7 +174,7 @@ async function assemble(
     readonly listeners: readonly Listener[];
   },
 ): Promise<Server> {
-  const { store, scheduler, directory, governors, listeners } = parts;
+  const { store, scheduler, directory, governors, listeners, metricsHash } = parts;
   const { clock } = scheduler;
   const startedAtMs = clock.nowMs();
   const adminHash = parts.environmentHash ?? await adminHashOfStore(store, settings.db);
@@ -190,7 +198,7 @@ async function assemble(
       nowMs: () => clock.nowMs(),
     }),
     adminHash,
-    desk: new Desk({ scheduler, store, adminHash, metricsHash: metricsHashOfEnvironment() }),
+    desk: new Desk({ scheduler, store, adminHash, metricsHash }),
     isTls: parts.tls !== null,
     baseDomain: settings.baseDomain,
     describe: () => ({
@@ -222,10 +230,10 @@ function onReload(
   });
 }
 
-async function poolsOf({ config }: ServeSettings): Promise<FilePool[] | null> {
+async function poolsOf({ config, baseDomain }: ServeSettings): Promise<FilePool[] | null> {
   if (config === undefined) return null;
   try {
-    return await readPoolFile(config);
+    return await readPoolFile(config, baseDomain);
   } catch (error) {
     throw usageOf(error);
   }

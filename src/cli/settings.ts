@@ -35,5 +35,9 @@ export function serveSettings(options: Record<string, unknown>): ServeSettings {
   if ((settings.tlsCert === undefined) !== (settings.tlsKey === undefined)) {
     throw new Stop(EXIT.usage, '--tls-cert and --tls-key go together; one of them is missing');
   }
-  return settings;
+  const bound = [settings, ...settings.poolListen ?? []]
+    .filter(({ port }) => port !== 0).map(({ host, port }) => `${host}:${port}`);
+  const twice = bound.find((address, at) => bound.indexOf(address) < at);
+  if (twice === undefined) return settings;
+  throw new Stop(EXIT.usage, `--pool-listen: ${twice} is the address of two listeners`);
 }

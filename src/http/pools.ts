@@ -4,8 +4,9 @@
 import type { Context } from 'hono';
 import { keepListedSecrets, withoutSecrets } from '../access/secret_fields.ts';
 import { mergePatch } from '../merge_patch.ts';
-import { DirectoryFullError, HostTakenError } from '../scheduler/directory.ts';
+import { DirectoryFullError } from '../scheduler/directory.ts';
 import type { Entry } from '../scheduler/directory.ts';
+import { HostTakenError } from '../scheduler/pool_hosts.ts';
 import { PauseBody, PoolSpec } from '../wire.ts';
 import { entryOf, jsonOf, parsed, refuseUnknownFields } from './admin_body.ts';
 import { Fault, wrongField } from './fault.ts';

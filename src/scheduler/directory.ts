@@ -4,7 +4,6 @@
  * in force is never ahead of what a restart would find.
  */
 import { epochMsOf } from './clock.ts';
-import { isLocalOrBase } from '../access/browser.ts';
 import { KeyRing } from '../access/keys.ts';
 import { faultUnder, KEY_GONE } from '../access/standing.ts';
 import { hasSecrets } from '../access/vault.ts';
@@ -12,8 +11,9 @@ import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
 import type { KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
-import { poolOfHost } from '../pool_host.ts';
-import { PoolSpec } from '../wire.ts';
+import { damagedPoolError } from '../store/store.ts';
+import { issuesOf, PoolSpec } from '../wire.ts';
+import { checkHosts, hostsOf } from './pool_hosts.ts';
 import { savedOf } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -30,17 +30,6 @@ export interface Entry {
 export interface PoolChange {
   readonly spec: PoolSpec;
   readonly isManaged: boolean;
-}
-
-/** A host would be two pools', or is this server's own. */
-export class HostTakenError extends Error {
-  override name = 'HostTakenError';
-
-  /** @param of `owner` null: the server itself. */
-  constructor(host: string, of: { owner: string | null; wantedBy: string }) {
-    const owner = of.owner === null ? "this server's own page and API" : `pool ${of.owner}`;
-    super(`${host} is a host of ${owner}, and cannot be one of pool ${of.wantedBy} too.`);
-  }
 }
 
 export class DirectoryFullError extends Error {
@@ -74,12 +63,13 @@ export class Directory {
 
   /**
    * Takes over what the store kept. Leases are put back by the scheduler afterwards.
-   * @throws VaultError where the master key does not open a pool's secrets.
+   * @throws VaultError where the master key does not open a pool's secrets, StoreError `damaged`
+   * where its settings are not right.
    */
   load(snapshot: Snapshot): void {
     const governors = new Map(snapshot.governors.map((row) => [row.pool, savedOf(row.saved)]));
     for (const row of snapshot.pools) {
-      const spec = PoolSpec.parse(this.#open(row));
+      const spec = this.#specOf(row);
       const rows = snapshot.keys.filter((key) => key.pool === row.name);
       const keys = new KeyRing(rows, this.#scheduler.keyUses);
       const saved = governors.get(row.name);
@@ -187,16 +177,10 @@ export class Directory {
   /** @throws HostTakenError where a host would have two pools after the changes, or is ours. */
   #checkHosts(changes: readonly PoolChange[]): void {
     const changed = new Set(changes.map(({ spec }) => spec.name));
-    const owners = new Map([...this.#hosts].filter(([, owner]) => !changed.has(owner)));
-    for (const { spec } of changes) {
-      for (const host of hostsOf(spec)) {
-        const isOwn = isLocalOrBase(host, this.#baseDomain);
-        const byName = poolOfHost(host, this.#baseDomain);
-        const owner = isOwn ? null : byName ?? owners.get(host) ?? spec.name;
-        if (owner !== spec.name) throw new HostTakenError(host, { owner, wantedBy: spec.name });
-        owners.set(host, owner);
-      }
-    }
+    checkHosts(changes.map(({ spec }) => spec), {
+      baseDomain: this.#baseDomain,
+      others: [...this.#hosts].filter(([, owner]) => !changed.has(owner)),
+    });
   }
 
   #apply(spec: PoolSpec, rest: Pick<Entry, 'keys' | 'createdAt' | 'isManaged'>): void {
@@ -256,6 +240,13 @@ export class Directory {
     return settings;
   }
 
+  #specOf(row: PoolRow): PoolSpec {
+    const read = PoolSpec.safeParse(this.#open(row));
+    if (read.success) return read.data;
+    const [issue] = issuesOf(read.error);
+    throw damagedPoolError(row.name, `${issue?.path}: ${issue?.reason}`);
+  }
+
   #open({ name, settings }: PoolRow): unknown {
     return this.#vault?.openSettings(name, settings) ?? JSON.parse(settings);
   }
@@ -271,10 +262,6 @@ export class Directory {
 
 function unauthorized(reason: string | null) {
   return reason === null ? null : { code: 'unauthorized', reason } as const;
-}
-
-function hostsOf({ upstream }: PoolSpec): readonly string[] {
-  return upstream?.hosts ?? [];
 }
 
 /** An end that is not known is Infinity inside and null in JSON. */

@@ -152,19 +152,19 @@ export interface Store {
   /**
    * Brings the schema up to date, claims the database for this process and reads what survived.
    * @throws StoreError `damaged`, `foreign`, `newer_schema` or `owned`, and the database is
-   * untouched; or `busy` or `failed`.
+   * untouched; or `busy`, `failed` or `unusable`.
    */
   open(): Promise<Snapshot>;
   /**
    * Makes the batch durable (power loss too) before it resolves. Applying a batch again, or after
    * part of it was lost in doubt, does no harm: rows are set or deleted by their id.
-   * @throws StoreError `busy`, `failed` or `lost`.
+   * @throws StoreError `busy`, `failed`, `unusable` or `lost`.
    */
   commit(batch: Batch): Promise<void>;
   /**
    * Moves what was committed to where it stays. To be called a few times a second while commits
    * come; cheap where there is nothing to do. The log is folded before it is read in any case.
-   * @throws StoreError `busy`, `failed` or `lost`; nothing is lost, and the next fold does it.
+   * @throws StoreError as commit does; nothing is lost, and the next fold does it.
    */
   fold(): Promise<void>;
   /** Saves all of them or, where it fails, none. */
@@ -209,13 +209,16 @@ export interface Store {
 
 /**
  * `busy`: another process holds the write lock; trying again soon may do. `failed`: the disk is
- * full, read-only or broken; later may do. `lost`: another server has claimed the database.
- * `owned`, `damaged`, `foreign` (of another program), `newer_schema`: told by {@link Store.open}
- * alone.
+ * full or broken, or a remote database does not answer; later may do. `unusable`: a right is
+ * missing, the disk is read-only, no file can be at the path, or what is stored makes no sense;
+ * somebody must see to it. `lost`:
+ * another server has claimed the database. `owned`, `damaged`, `foreign` (of another program),
+ * `newer_schema`: told by {@link Store.open} alone.
  */
 export type StoreErrorKind =
   | 'busy'
   | 'failed'
+  | 'unusable'
   | 'lost'
   | 'owned'
   | 'damaged'
@@ -231,4 +234,11 @@ export class StoreError extends Error {
     super(message, options);
     this.kind = kind;
   }
+}
+
+export function damagedPoolError(name: string, why: string): StoreError {
+  return new StoreError(
+    'damaged',
+    `The pool ${name} is damaged in the database, and was left as it is: ${why}. Restore a backup.`,
+  );
 }

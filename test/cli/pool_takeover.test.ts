@@ -30,7 +30,11 @@ it('warns of the pools that a file takes over, and of what they lose', async () 
   const apply = async (...pools: object[]) => {
     text = JSON.stringify({ pools });
     const { directory, scheduler } = door.server;
-    await applyPoolFile(directory, await readPoolFile('pools.json'), scheduler.clock.nowMs());
+    await applyPoolFile(
+      directory,
+      await readPoolFile('pools.json', 'localhost'),
+      scheduler.clock.nowMs(),
+    );
   };
   await door.pool('mine');
   const credentials = ['a', 'b', 'c'].map((name) => credential(name));

@@ -37,7 +37,7 @@ function read(...words: string[]): Record<string, unknown> | string {
 const values: Record<Name, { right: [text: string, value: unknown][]; wrong: string[] }> = {
   host: {
     right: [['0.0.0.0', '0.0.0.0'], ['::1', '::1'], ['my-host.local', 'my-host.local']],
-    wrong: ['', 'a b', 'http://x', 'a/b', '[::1]'],
+    wrong: ['', 'a b', 'http://x', 'a/b', '[::1]', '999.1.1.1', '1:2'],
   },
   port: {
     right: [['0', 0], ['65535', 65_535], ['080', 80]],
@@ -48,7 +48,7 @@ const values: Record<Name, { right: [text: string, value: unknown][]; wrong: str
     wrong: [
       ...['', 'x.db', '/data/x.db', 'file:', 'postgres://h/d', 'sqlite:x', 'libsql:h'],
       ...['file://host/x.db', 'libsql://h?authToken=a%0Ab', 'file:x.db?mode=ro'],
-      ...['file:x.db#y'],
+      ...['file:x.db#y', 'file:%zz.db', 'file:x%00.db'],
     ],
   },
   baseDomain: {
@@ -63,7 +63,7 @@ const values: Record<Name, { right: [text: string, value: unknown][]; wrong: str
         { pool: 'b-c', host: 'x', port: 0 },
       ]],
     ],
-    wrong: ['', 'a', 'a=b', 'A=b:1', 'a=b:70000', 'a=b:1,', '=b:1'],
+    wrong: ['', 'a', 'a=b', 'A=b:1', 'a=1.2.3.256:1', 'a=b:70000', 'a=b:1,', '=b:1'],
   },
   config: { right: [['pools.json', 'pools.json']], wrong: [''] },
   trustedProxies: {
@@ -161,5 +161,16 @@ describe('serveSettings', () => {
     for (const half of [{ tlsCert: 'c' }, { tlsKey: 'k' }]) {
       expect(() => serveSettings(half)).toThrow('--tls-cert and --tls-key go together');
     }
+  });
+
+  it('wants an address of its own for each listener', () => {
+    const at = (port: number, ...ports: number[]) => ({
+      host: '::1',
+      port,
+      poolListen: ports.map((each) => ({ pool: 'a', host: '::1', port: each })),
+    });
+    expect(() => serveSettings(at(0, 1, 1))).toThrow(/^--pool-listen: ::1:1 is the address of two/);
+    expect(() => serveSettings(at(1, 1))).toThrow('--pool-listen: ');
+    for (const settings of [at(1, 2, 3), at(0, 0, 0)]) serveSettings(settings);
   });
 });

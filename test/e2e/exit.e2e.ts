@@ -6,13 +6,18 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import http from 'node:http';
 import net from 'node:net';
 import { dirname, join } from 'node:path';
+import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
-import { endAll, sleep } from './process.ts';
+import { endAll, freshFolder, sleep, sources, start } from './process.ts';
 import { Server, startServer } from './server.ts';
 
 afterEach(endAll);
 
 const digest = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+/** As a file of secrets that somebody has mounted gives it. */
+const TOKEN_LINE = `${'t'.repeat(40)}\n`;
+const HOSTED = (name: string) => ({ name, upstream: { url: 'http://h', hosts: ['h.test'] } });
 
 describe('a start that cannot be', () => {
   it.each([
@@ -21,25 +26,39 @@ describe('a start that cannot be', () => {
     ['a bad database URL', ['--db', 'nowhere'], {}, '--db'],
     ['a flag twice', ['--drain-ms', '1', '--drain-ms=2'], {}, '--drain-ms may be given once'],
     ['half of TLS', ['--tls-cert', 'cert.pem'], {}, '--tls-key'],
+    ['an address that is none', ['--host', '999.1.1.1'], {}, '--host'],
+    ['two listeners', ['--pool-listen', 'a=h:80,b=h:80'], {}, '--pool-listen: h:80 is the address'],
     ['a missing configuration file', ['--config', 'no-such.json'], {}, '--config'],
     ['a bad variable', [], { NTHBOUNCER_DRAIN_MS: 'soon' }, 'NTHBOUNCER_DRAIN_MS'],
     ['a short admin token', [], { NTHBOUNCER_ADMIN_TOKEN: 'short' }, 'NTHBOUNCER_ADMIN_TOKEN'],
+    ['a token no request can carry', [], { NTHBOUNCER_ADMIN_TOKEN: TOKEN_LINE }, 'ADMIN_TOKEN: mu'],
+    [
+      'another one',
+      [],
+      { NTHBOUNCER_METRICS_TOKEN: TOKEN_LINE },
+      'METRICS_TOKEN: must hold one word',
+    ],
   ])('for %s exits 2 with one line that names it', async (_, flags, env, name) => {
     const server = await startServer({ flags, env });
     expect(await server.exited).toEqual({ code: 2, signal: null });
     expect(server.lines).toHaveLength(1);
     expect(server.output).toContain(name);
+    expect(readdirSync(server.folder)).toEqual([]);
   });
 
-  it('for a bad pool in the configuration file exits 2 and makes no database', async () => {
-    const server = new Server();
-    const path = join(server.folder, 'pools.json');
-    writeFileSync(path, '{"pools": [{"name": "a", "concurrency": {"limit": 0}}]}');
-    const again = await startServer({ folder: server.folder, flags: ['--config', path] });
-    expect((await again.exited).code).toBe(2);
-    expect(again.lines).toHaveLength(1);
-    expect(again.output).toContain('concurrency.limit');
-    expect(() => readFileSync(again.database)).toThrow();
+  it.each([
+    ['a bad pool', [{ name: 'a', concurrency: { limit: 0 } }], 'pools.0: concurrency.limit'],
+    ['a host of two pools', [HOSTED('a'), HOSTED('b')], 'h.test is a host of pool a'],
+    ['no name of a variable', [{ name: 'a', keys: [{ name: 'k', env: 'A=B' }] }], 'keys.0.env'],
+  ])('for %s in the configuration file exits 2 and makes no database', async (_, pools, where) => {
+    const path = join(freshFolder(), 'pools.json');
+    writeFileSync(path, JSON.stringify({ pools }));
+    const server = await startServer({ flags: ['--config', path] });
+    expect((await server.exited).code).toBe(2);
+    expect(server.lines).toHaveLength(1);
+    expect(server.output).toContain(`--config: ${path}: `);
+    expect(server.output).toContain(where);
+    expect(readdirSync(server.folder)).toEqual([]);
   });
 
   it('for a port that is taken exits 1 with one line', async () => {
@@ -54,6 +73,20 @@ describe('a start that cannot be', () => {
     expect((await second.exited).code).toBe(1);
     expect(second.output).toContain(`${port}: the port is taken; --pool-listen names another`);
     taken.close();
+  });
+
+  it('for a library that cannot be loaded exits 1 with one line; others need none', async () => {
+    const allowed = ['net', 'read', 'write', 'env', 'sys', 'run'].map((name) => `--allow-${name}`);
+    const program = sources('src/main.ts', ['--no-prompt', ...allowed]);
+    const server = await startServer({ program });
+    expect(await server.exited).toEqual({ code: 1, signal: null });
+    expect(server.lines).toHaveLength(1);
+    expect(server.output).toMatch(
+      /^nthbouncer: the library of the database cannot be loaded: .*TMPDIR/,
+    );
+    expect(readdirSync(server.folder)).toEqual([]);
+    const version = await start(['--version'], {}, { program }).finished;
+    expect([version.code, version.err]).toEqual([0, '']);
   });
 
   it('for a second server on the database exits 3, and the first goes on', async () => {
@@ -87,6 +120,7 @@ describe('a start that cannot be', () => {
       '',
       [],
     ],
+    ['a folder in place of a file', 'state.db/in', 'state.db is a folder; a file is', '', []],
     ['a file in place of a folder', 'data', 'data is a file; a folder is wanted', 'x', ['data']],
     ['a file above the folder', 'data', 'lies below a file; a folder', 'x', ['data', 'a']],
   ])('for %s exits 4 and says so in one line', async (_, name, said, bytes, below) => {
@@ -114,6 +148,19 @@ describe('a start that cannot be', () => {
     expect((await server.exited).code).toBe(4);
     expect(server.lines).toHaveLength(1);
     expect(digest(server.database)).toBe(before);
+  });
+
+  it('for a stored pool that is not right exits 4 with one line that names it', async () => {
+    const server = await startServer();
+    await server.pool('odd');
+    await server.stop();
+    const database = new Database(server.database);
+    database.exec("UPDATE pool SET settings = json_set(settings, '$.x', 1) WHERE name = 'odd'");
+    database.close();
+    await server.start();
+    expect((await server.exited).code).toBe(4);
+    expect(server.lines).toHaveLength(1);
+    expect(server.output).toContain('pool odd is damaged');
   });
 
   it('for a file that is no database exits 4 and changes no byte', async () => {

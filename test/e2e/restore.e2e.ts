@@ -1,6 +1,14 @@
 /** `backup` of what is no database, and `restore` of what is no backup: both change nothing. */
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@libsql/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -96,6 +104,19 @@ describe('restore', () => {
       code: 4,
       err: `nthbouncer: there is no file ${join(path, 'nowhere')}\n`,
     });
+    expect(state()).toEqual(before);
+  });
+
+  it.each([
+    ['itself', () => join('data', 'n.db')],
+    ['a link to it', (of: string) => (symlinkSync(of, join(path, 'link')), 'link')],
+    ['another name of it', (of: string) => (linkSync(of, join(path, 'hard')), 'hard')],
+  ])('of the database from %s is refused, and changes nothing', async (_, make) => {
+    const name = make(join(path, 'data', 'n.db'));
+    const before = state();
+    const { code, err } = await restore(name);
+    expect([code, err.split('\n').length]).toEqual([2, 2]);
+    expect(err).toContain('is the database itself; a backup is wanted');
     expect(state()).toEqual(before);
   });
 

@@ -54,6 +54,11 @@ export class Server {
     return this.#running?.output ?? '';
   }
 
+  /** Of the last process. */
+  get pid(): number {
+    return this.#running?.process.pid ?? 0;
+  }
+
   get lines(): string[] {
     return this.output.split('\n').filter((line) => line !== '');
   }

@@ -2,13 +2,13 @@
  * The database is locked or full while callers call: answers are right or a clean 503, nothing is
  * granted that was not stored, and all goes on by itself afterwards.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { endAll, freshFolder, sleep } from './process.ts';
-import { type PoolCalls, startServer, until } from './server.ts';
+import { type PoolCalls, type Server, startServer, until } from './server.ts';
 
 afterEach(endAll);
 
@@ -150,6 +150,27 @@ describe('a stop while a write lock is held from outside', () => {
   });
 });
 
+describe('a limit on the size of a file', () => {
+  const limit = ({ pid }: Server, bytes: string) =>
+    execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
+
+  it.skipIf(spawnSync('prlimit', ['--version']).status !== 0)(
+    'gives 503 as a full disk does, ends nothing, and is recovered from',
+    async () => {
+      const server = await startServer();
+      const pool = await server.pool('limited', limited(9));
+      const { slotId } = await pool.hold();
+      limit(server, '1');
+      const refused = await pool.acquire();
+      expect([refused.status, refused.json.error]).toEqual([503, 'storage_unavailable']);
+      expect((await pool.renew(slotId)).status).toBe(200);
+      limit(server, 'unlimited');
+      await until('grants are made again', async () => (await pool.acquire()).status === 200);
+      expect((await server.stop()).code).toBe(0);
+    },
+  );
+});
+
 /** What is left for some grants, before there is room for none. */
 const ROOM_BYTES = 128 * 1024;
 
@@ -194,6 +215,15 @@ describe('a full disk', () => {
     expect((await pool.release(told.pop() ?? '')).text).toBe('{"released":true}');
     rmSync(ballast);
     await until('grants are made again', async () => (await pool.acquire()).status === 200, 5000);
+    await server.stop('SIGKILL');
+    // As much of it as there is room for.
+    expect(() => writeFileSync(ballast, new Uint8Array(4 * 1024 * 1024))).toThrow('ENOSPC');
+    await server.start();
+    // Whoever supervises it starts it anew until there is room.
+    expect(await server.exited, server.output).toEqual({ code: 1, signal: null });
+    expect(server.lines).toHaveLength(1);
+    rmSync(ballast);
+    await server.start();
     for (const slotId of told.slice(0, 20)) {
       expect((await pool.renew(slotId)).status).toBe(200);
     }

@@ -53,7 +53,7 @@ describe('a database that cannot be', () => {
     `libsql://user:${SECRET}@127.0.0.1:18799?tls=0&authToken=${SECRET}`,
     `http://127.0.0.1:18799?authToken=${SECRET}&other=${SECRET}`,
   ])('%s is not shown where nobody answers', async (url) => {
-    expect(await lineOf([...SERVE, '--db', url], {})).toMatchObject({ code: 4 });
+    expect(await lineOf([...SERVE, '--db', url], {})).toMatchObject({ code: 1 });
   });
 });
 

@@ -5,8 +5,9 @@
 import { describe, expect, it } from 'vitest';
 import { keyRow } from '../../src/access/keys.ts';
 import { CEILINGS } from '../../src/ceilings.ts';
-import { Directory, DirectoryFullError, HostTakenError } from '../../src/scheduler/directory.ts';
+import { Directory, DirectoryFullError } from '../../src/scheduler/directory.ts';
 import type { Entry } from '../../src/scheduler/directory.ts';
+import { HostTakenError } from '../../src/scheduler/pool_hosts.ts';
 import { PoolSpec } from '../../src/wire.ts';
 import { T0 } from '../support/pools.ts';
 import { Rig } from '../support/rig.ts';
@@ -120,20 +121,6 @@ describe('Directory.putAll', () => {
       expect(directory.hosts.size).toBe(2);
     },
   );
-
-  it("takes no host that is another pool's by its name, be there such a pool or not", async () => {
-    const rig = new Rig({ isBare: true });
-    const directory = new Directory(rig.store, rig.scheduler, { baseDomain: 'Base.example' });
-    await directory.put(at('known').spec);
-    for (const owner of ['known', 'later']) {
-      const host = `${owner}.base.example`;
-      await expect(directory.put(at('a', host).spec)).rejects.toThrow(
-        `${host} is a host of pool ${owner}, and cannot be one of pool a too.`,
-      );
-    }
-    await directory.put(at('a', 'a.base.example', 'known.example', 'x.known.base.example').spec);
-    expect(directory.hosts.size).toBe(3);
-  });
 
   it('changes nothing where a host would be two pools, or there would be too many', async () => {
     const { store, directory } = table();
@@ -283,5 +270,25 @@ describe('Directory.load', () => {
     expect(found?.pool.pause).toEqual({ untilMs: Infinity, reason: 'backup' });
     expect(found?.pool.governor.drainChanges()).toEqual([]);
     expect(next.scheduler.pools.get('b')?.pause).toBeNull();
+  });
+
+  it.each([
+    ['lease', { lease: { termMs: 5_000, renewIntervalMs: 10_000 } }, 'lease.renewIntervalMs: '],
+    ['unknown', { nope: 1 }, 'nope: is no known field'],
+  ])('names the pool whose stored settings are not right: %s', async (name, wrong, where) => {
+    const { rig, store } = table();
+    const settings = JSON.stringify({ name, ...wrong });
+    await store.savePools([{ name, settings, createdAt: T0, pause: null, isManaged: false }]);
+    const next = new Rig({ store, clock: rig.clock, isBare: true });
+    const snapshot = await store.open();
+    let said: unknown = null;
+    try {
+      new Directory(store, next.scheduler).load(snapshot);
+    } catch (error) {
+      said = error;
+    }
+    expect(said).toMatchObject({ name: 'StoreError', kind: 'damaged' });
+    expect(String(said)).toContain(`The pool ${name} is damaged in the database`);
+    expect(String(said)).toContain(where);
   });
 });

@@ -7,18 +7,16 @@ import process from 'node:process';
 import { simulate } from './simulation.ts';
 import { Tally } from './tally.ts';
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    turns: { type: 'string', default: '2000' },
-    seeds: { type: 'string', default: '1' },
-    trace: { type: 'boolean', default: false },
-    quiet: { type: 'boolean', default: false },
-  },
-});
-const first = whole(values.seed ?? String(Math.floor(Math.random() * 2 ** 31)), 'seed');
-const turns = whole(values.turns, 'turns');
-const seeds = whole(values.seeds, 'seeds');
+const USAGE = 'npm run sim -- [--seed N] [--turns M] [--seeds K] [--trace] [--quiet]';
+
+const values = valuesOf();
+if (values.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+const first = whole(values.seed ?? String(Math.floor(Math.random() * 2 ** 31)), 'seed', 0);
+const turns = whole(values.turns, 'turns', 1);
+const seeds = whole(values.seeds, 'seeds', 1);
 
 const trace = values.trace
   ? (atMs: number, name: string) => console.log(`${String(atMs).padStart(9)}  ${name}`)
@@ -50,8 +48,29 @@ console.log(
 // A last timer of a simulated server must not keep the process.
 process.exit(0);
 
-function whole(text: string, name: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  console.error(`--${name} must be a whole number, not "${text}"`);
+function valuesOf() {
+  try {
+    return parseArgs({
+      options: {
+        seed: { type: 'string' },
+        turns: { type: 'string', default: '2000' },
+        seeds: { type: 'string', default: '1' },
+        trace: { type: 'boolean', default: false },
+        quiet: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message.split('\n')[0] ?? '' : String(error));
+  }
+}
+
+function whole(text: string, name: string, min: number): number {
+  if (/^\d{1,15}$/.test(text) && Number(text) >= min) return Number(text);
+  return refuse(`--${name} must be a whole number of ${min} or more, not "${text}"`);
+}
+
+function refuse(what: string): never {
+  console.error(`${what}; ${USAGE}`);
   process.exit(2);
 }

@@ -271,7 +271,7 @@ describe('on a small file system', () => {
     await store.close();
   });
 
-  test('a read-only disk is told as failed', async ({ skip }) => {
+  test('a read-only disk is told as one that somebody must see to', async ({ skip }) => {
     const home = mounted('2m');
     if (home === null) return skip('mounting a small file system is not permitted here');
     const path = join(home, 'a.db');
@@ -279,7 +279,7 @@ describe('on a small file system', () => {
     await (await opened(made)).close();
     copyFileSync(made, path);
     execFileSync('mount', ['-o', 'remount,ro', home]);
-    await expect(libsqlAt(path).open()).rejects.toMatchObject({ kind: 'failed' });
+    await expect(libsqlAt(path).open()).rejects.toMatchObject({ kind: 'unusable' });
     execFileSync('mount', ['-o', 'remount,rw', home]);
     await expect(libsqlAt(path).open()).resolves.toMatchObject({ isNew: false });
   });

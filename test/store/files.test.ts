@@ -200,6 +200,22 @@ describe('a backup beside a write-ahead log of another time', () => {
   });
 });
 
+test.each([
+  ["UPDATE pool SET settings = '{'", 'damaged', 'The pool a is damaged'],
+  ["UPDATE pool SET pause = 'x'", 'damaged', 'The pool a is damaged'],
+  ["INSERT INTO journal VALUES (999999999, '[x')", 'unusable', 'could not be read'],
+  ['DROP TABLE lease', 'unusable', 'no such table: lease'],
+])('a row or table that makes no sense is told as such: %s', async (change, kind, said) => {
+  const path = join(folder(), 'a.db');
+  await (await opened(path)).close();
+  const client = createClient({ url: `file:${path}` });
+  await client.execute(change);
+  client.close();
+  const error = await libsqlAt(path).open().then(() => null, (failure) => failure);
+  expect(error).toMatchObject({ name: 'StoreError', kind });
+  expect(error.message).toContain(said);
+});
+
 const refusalOf = (path: string) =>
   Promise.resolve().then(() => libsqlAt(path).open()).then(() => '', ({ kind }) => kind);
 
@@ -236,13 +252,12 @@ describe('files', () => {
     await store.close();
   });
 
-  test('what cannot be a database file is told as failed', async () => {
+  test('what cannot be a database file is told as unusable', async () => {
     const home = folder();
     mkdirSync(join(home, 'a.db'));
-    expect(await refusalOf(join(home, 'a.db'))).toBe('failed');
+    expect(await refusalOf(join(home, 'a.db'))).toBe('unusable');
     writeFileSync(join(home, 'file'), '');
-    expect(await refusalOf(join(home, 'file', 'a.db'))).toBe('failed');
-    expect(await refusalOf('%zz')).toBe('failed');
+    expect(await refusalOf(join(home, 'file', 'a.db'))).toBe('unusable');
   });
 });
 

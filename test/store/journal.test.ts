@@ -71,7 +71,7 @@ describe('a connection', () => {
     const { connection } = await lossyJournal(path);
     expect(await settings(connection)).toEqual([2, 5, 'wal']);
     await expect(connection.execute('SELECT nothing', [])).rejects
-      .toMatchObject({ kind: 'failed' });
+      .toMatchObject({ kind: 'unusable' });
     expect(await settings(connection)).toEqual([2, 5, 'wal']);
     const outside = createClient({ url: `file:${path}` });
     const holder = await outside.transaction('write');

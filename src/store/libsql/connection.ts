@@ -179,7 +179,7 @@ export class Connection {
     // A statement that met a lock stands open until the garbage collector finds it. All other
     // errors end their statement, and a new connection each time would pile up open files.
     if (cause.kind === 'busy') this.#doubt = 'connection';
-    else if (cause.kind === 'failed' && this.#doubt === 'none') this.#doubt = 'statement';
+    else if (this.#doubt === 'none') this.#doubt = 'statement';
     return cause;
   }
 

@@ -32,7 +32,7 @@ export function createFolder(path: string): void {
     const code = codeOf(error);
     if (code !== 'EEXIST' && code !== 'ENOTDIR') throw storeError(error);
     const where = code === 'EEXIST' ? 'is a file' : 'lies below a file';
-    throw new StoreError('failed', `${dirname(path)} ${where}; a folder is wanted.`);
+    throw new StoreError('unusable', `${dirname(path)} ${where}; a folder is wanted.`);
   }
 }
 
@@ -79,10 +79,14 @@ export function refuseOtherNames(path: string): void {
 /**
  * Reads the file through and leaves every byte of it as it is. False where it is new: no schema
  * was ever brought to its end in it.
- * @throws StoreError `damaged`, `foreign`, `newer_schema` or `failed`
+ * @throws StoreError `damaged`, `foreign`, `newer_schema`, `failed` or `unusable`
  */
 export async function inspectFile(path: string): Promise<boolean> {
-  const size = statsOf(path)?.size ?? null;
+  const stats = statsOf(path);
+  if (stats?.isDirectory()) {
+    throw new StoreError('unusable', `The database ${path} is a folder; a file is wanted.`);
+  }
+  const size = stats?.size ?? null;
   const walSize = sizeOf(`${path}-wal`);
   if (walSize > 0 && !size) throw leftoverError(path);
   if (size === null) return false;

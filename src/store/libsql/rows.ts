@@ -5,14 +5,26 @@
 import type { InStatement } from '@libsql/client';
 import { and, eq, lt, sql } from 'drizzle-orm';
 import { governor, governorChange, key, nonce, pool, value } from '../../../db/schema.ts';
-import type { KeyRow, NonceRow, PoolRow } from '../store.ts';
+import { damagedPoolError, type KeyRow, type NonceRow, type PoolRow } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Rows of one statement; SQLite takes 32766 parameters. */
 const ROWS_A_STATEMENT = 500;
 
-export function readPools(connection: Connection): Promise<PoolRow[]> {
-  return connection.run(() => connection.drizzle.select().from(pool).orderBy(pool.name).execute());
+/** @throws StoreError `damaged` where what is stored of one is no JSON. */
+export async function readPools(connection: Connection): Promise<PoolRow[]> {
+  const rows = await connection.run(() =>
+    connection.drizzle.select().from(pool).orderBy(pool.name).execute()
+  );
+  for (const { name, settings, pause } of rows) {
+    try {
+      JSON.parse(settings);
+      JSON.parse(pause ?? 'null');
+    } catch {
+      throw damagedPoolError(name, 'what is stored of it is no JSON');
+    }
+  }
+  return rows;
 }
 
 export function readKeys(connection: Connection): Promise<KeyRow[]> {

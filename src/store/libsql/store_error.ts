@@ -18,9 +18,27 @@ export function storeError(error: unknown): StoreError {
     }
   }
   const message = messageOf(error);
-  return new StoreError('failed', `The database could not be read or written: ${message}.`, {
-    cause: error,
-  });
+  return new StoreError(
+    isUnusable(error) ? 'unusable' : 'failed',
+    `The database could not be read or written: ${message}.`,
+    { cause: error },
+  );
+}
+
+/** Of the codes of SQLite and of the system, those that no time puts right. */
+const UNUSABLE = new RegExp(
+  '^(SQLITE_(CANTOPEN|READONLY|PERM|AUTH|ERROR|CORRUPT|NOTADB)' +
+    '|E(ACCES|PERM|ROFS|ISDIR|NOTDIR|LOOP|NAMETOOLONG)$)',
+);
+
+function isUnusable(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    // What is stored is no JSON where it must be.
+    if (UNUSABLE.test(codeOf(cause)) || cause instanceof SyntaxError) return true;
+    const status = 'status' in cause ? Number(cause.status) : 0;
+    if (status >= 400 && status < 500) return true;
+  }
+  return false;
 }
 
 /** The code of an error of the driver or the file system; empty where it has none. */
