@@ -10,14 +10,11 @@ export async function withLibrary<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
-    const [why = ''] = messageOf(error).split('\n');
+    const [line = ''] = messageOf(error).split('\n');
+    const why = line.replace(/\.$/, '');
     const folder = Deno.env.get('TMPDIR') ?? 'not set';
-    throw new Stop(
-      EXIT.failed,
-      `the library of the database cannot be loaded: ${
-        why.replace(/\.$/, '')
-      }; TMPDIR (${folder}) ` +
-        'must name a folder in which the binary may write and execute files',
-    );
+    const wanted = 'must name a folder in which the binary may write and execute files';
+    const message = `the library of the database cannot be loaded: ${why}`;
+    throw new Stop(EXIT.failed, `${message}; TMPDIR (${folder}) ${wanted}`);
   }
 }
