@@ -6,6 +6,7 @@ import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import { BadAnswer, Refused, Unreachable } from './failure.ts';
+import { plainUrl } from './plain_url.ts';
 
 export type Key = string | (() => string | Promise<string>);
 
@@ -98,12 +99,10 @@ export class Transport {
   }
 }
 
-/** Whoever cannot send to a URL says what is in it, so it may hold no secret. @throws TypeError */
+/** @throws TypeError */
 function serverUrl(given: string | URL): string {
-  const url = URL.canParse(given) ? new URL(given) : null;
-  if (url !== null && /^https?:$/.test(url.protocol) && !/[@?#]/.test(url.href)) {
-    return url.href.replace(/\/+$/, '');
-  }
+  const url = plainUrl(given);
+  if (url !== null) return url;
   throw new TypeError('The url is not an http or https URL without user, query and fragment.');
 }
 
