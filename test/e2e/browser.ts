@@ -43,6 +43,14 @@ export async function open(options: ServerOptions = {}): Promise<Seen> {
   return { server, page, faults };
 }
 
+/** The same with the administrator signed in. */
+export async function openSignedIn(): Promise<Seen> {
+  const seen = await open();
+  await seen.page.goto(`${seen.server.origin}/admin/sign-in`);
+  await signIn(seen.page);
+  return seen;
+}
+
 /** Fills in the form that signs an administrator in, and waits for the pools. */
 export async function signIn(page: Page): Promise<void> {
   await page.getByLabel('Admin token').fill(ADMIN_TOKEN);

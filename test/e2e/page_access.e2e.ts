@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, look, open, signIn } from './browser.ts';
+import { CHROMIUM, look, openSignedIn } from './browser.ts';
 import type { Server } from './server.ts';
 
 const SECRET = 'a-secret-of-thirty-two-characters-or-more';
@@ -11,9 +11,7 @@ describe.skipIf(CHROMIUM === undefined)('the forms of rules and of the upstream'
   let faults: string[];
 
   beforeAll(async () => {
-    ({ server, page, faults } = await open());
-    await page.goto(`${server.origin}/admin/sign-in`);
-    await signIn(page);
+    ({ server, page, faults } = await openSignedIn());
   });
 
   const show = (tab: string) => page.goto(`${server.origin}/admin/pools/default/${tab}`);

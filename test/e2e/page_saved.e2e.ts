@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CHROMIUM, open, signIn } from './browser.ts';
+import { CHROMIUM, openSignedIn } from './browser.ts';
 import type { Server } from './server.ts';
 
 const UPSTREAM = { url: 'http://127.0.0.1:9' };
@@ -11,9 +11,7 @@ describe.skipIf(CHROMIUM === undefined)('a form that is saved', () => {
   let faults: string[];
 
   beforeAll(async () => {
-    ({ server, page, faults } = await open());
-    await page.goto(`${server.origin}/admin/sign-in`);
-    await signIn(page);
+    ({ server, page, faults } = await openSignedIn());
     await server.admin('PATCH', '/pools/default', { upstream: UPSTREAM });
   });
 
