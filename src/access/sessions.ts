@@ -39,9 +39,7 @@ export class Sessions {
     const mark = hashOf(`sessions ${this.#adminHash}`);
     const known = await this.#store.readValue(VALUE);
     if (known === null || known === mark) {
-      for (const row of rows) {
-        this.#byHash.set(row.hash, row);
-      }
+      for (const row of rows) this.#byHash.set(row.hash, row);
     } else await this.#store.removeSessions(rows.map(({ hash }) => hash));
     if (known !== mark) await this.#store.saveValue(VALUE, mark);
   }

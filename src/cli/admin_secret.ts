@@ -13,6 +13,7 @@ import { writeWhole } from './sync.ts';
 
 const VALUE = 'admin_token_hash';
 const VARIABLE = 'NTHBOUNCER_ADMIN_TOKEN';
+const METRICS_VARIABLE = 'NTHBOUNCER_METRICS_TOKEN';
 
 /** The hash of the token in the environment, or null; checked before anything is touched. */
 export function adminHashOfEnvironment(): string | null {
@@ -27,7 +28,7 @@ export function adminHashOfEnvironment(): string | null {
 
 /** The hash of the token that opens the metrics alone, or null. */
 export function metricsHashOfEnvironment(): string | null {
-  const token = oneWord(Deno.env.get('NTHBOUNCER_METRICS_TOKEN'), 'NTHBOUNCER_METRICS_TOKEN');
+  const token = oneWord(Deno.env.get(METRICS_VARIABLE), METRICS_VARIABLE);
   return token === null ? null : hashOf(token);
 }
 

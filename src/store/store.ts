@@ -211,9 +211,8 @@ export interface Store {
  * `busy`: another process holds the write lock; trying again soon may do. `failed`: the disk is
  * full or broken, or a remote database does not answer; later may do. `unusable`: a right is
  * missing, the disk is read-only, no file can be at the path, or what is stored makes no sense;
- * somebody must see to it. `lost`:
- * another server has claimed the database. `owned`, `damaged`, `foreign` (of another program),
- * `newer_schema`: told by {@link Store.open} alone.
+ * somebody must see to it. `lost`: another server has claimed the database. `owned`, `damaged`,
+ * `foreign` (of another program), `newer_schema`: told by {@link Store.open} alone.
  */
 export type StoreErrorKind =
   | 'busy'
