@@ -13,11 +13,12 @@ export class Ticker {
   constructor(folder: string, trap = '') {
     this.#path = join(folder, `ticks${files++}`);
     const path = this.#path;
-    // Whoever stops a test by force must not leave it behind for ever.
-    const loop = `${trap} n=0; while [ $((n += 1)) -lt 1200 ]; do ` +
-      `date +%s%3N > ${path}.new; mv ${path}.new ${path}; sleep 0.05; done`;
-    // A grandchild ticks as well, so that the last tick is that of the whole group.
-    this.command = ['sh', '-c', `echo $$ > ${path}.pid; (${loop}) & ${loop}`];
+    // Whoever stops a test by force must not leave it behind for ever. Each has a file of its own
+    // to write: what one has just emptied, the other would put in place.
+    const loop = (name: string) =>
+      `${trap} n=0; while [ $((n += 1)) -lt 1200 ]; do ` +
+      `date +%s%3N > ${path}.${name}; mv ${path}.${name} ${path}; sleep 0.05; done`;
+    this.command = ['sh', '-c', `echo $$ > ${path}.pid; (${loop('child')}) & ${loop('self')}`];
   }
 
   /** Epoch ms of its last sign of life; 0: none yet. */
