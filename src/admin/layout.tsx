@@ -65,7 +65,7 @@ export function SignIn({ problem }: { problem: string | null }) {
           With the admin token: it was shown at the first start, or is in the file{' '}
           <code>admin-token</code> beside the database.
         </p>
-        <form method='post' action='/admin/sign-in'>
+        <form method='post'>
           <label>
             Admin token
             <input

@@ -19,6 +19,15 @@ const WITHOUT_SCRIPT =
   'may not run: go back, load the page again with JavaScript switched on, and send it anew.';
 const NOT_OWN_PAGE = 'This form was not sent by this page: its Origin is another, or is missing.';
 
+/** Pages that a sign-in may lead to: paths of our own, also with a query. */
+const OWN_PAGE = /^\/admin(?:[/?][!-~]{0,2000})?$/;
+
+/** Where the visitor was going. */
+function askedPage(context: Context): string {
+  const asked = context.req.query('to') ?? '';
+  return OWN_PAGE.test(asked) ? asked : '/admin';
+}
+
 export function showSignIn(context: Context): Promise<Response> {
   return pageAnswer(context, SignIn({ problem: null }));
 }
@@ -33,9 +42,17 @@ export function askToSignIn(context: Context, server: Server): Response | Promis
   const isByScript = context.req.header('hx-request') !== undefined;
   if (isForm && isByScript) return pieceAnswer(context, SignedOut());
   const id = sessionOf(raw, server);
+  if (method === 'GET') return goTo(context, signInFor(raw));
   if (!isForm || id === null) return goTo(context, '/admin/sign-in');
   const page = { title: 'Nothing was done', writeToken: server.desk.sessions.writeToken(id) };
   return pageAnswer(context, FaultPage({ page, message: WITHOUT_SCRIPT }), 403);
+}
+
+/** The way to the sign-in that leads back to what was asked for. */
+function signInFor({ url }: Request): string {
+  const { pathname, search } = new URL(url);
+  const asked = `${pathname}${search}`;
+  return asked === '/admin' ? '/admin/sign-in' : `/admin/sign-in?to=${encodeURIComponent(asked)}`;
 }
 
 export async function signIn(context: Context, server: Server): Promise<Response> {
@@ -61,7 +78,7 @@ export async function signIn(context: Context, server: Server): Promise<Response
   }
   const id = await sessions.open(epochMs(server));
   context.header('set-cookie', sessionCookie(raw, id));
-  return goTo(context, '/admin');
+  return goTo(context, askedPage(context));
 }
 
 export async function signOut(context: Context, server: Server): Promise<Response> {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, CHROMIUM, look, open, SHOTS, signIn } from './browser.ts';
-import { PoolCalls, type Server } from './server.ts';
+import { axeFindings, CHROMIUM, look, open, SHOTS } from './browser.ts';
+import { ADMIN_TOKEN, PoolCalls, type Server } from './server.ts';
 
 const NASTY = '<img src=x onerror=alert(1)>"><svg/onload=alert(1)>';
 
@@ -24,15 +24,19 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
   const acquire = (body: object) => new PoolCalls(server, 'shop', key).acquire(body);
   const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
 
-  it('asks who is there, and lets the token in', async () => {
-    await go('/admin/pools/default');
-    expect(page.url()).toContain('/admin/sign-in');
+  it('asks who is there, lets the token in, and goes on where it was asked to', async () => {
+    const asked = '/admin/pools/default/log?outcome=granted&minutes=5';
+    await go(asked);
+    expect(new URL(page.url()).pathname).toBe('/admin/sign-in');
     expect(await look(page, 'sign-in')).toEqual([]);
     await page.getByLabel('Admin token').fill('wrong');
     await press('Sign in');
     expect(await page.getByRole('alert').textContent()).toContain('not the admin token');
     faults.length = 0; // The browser reports the 401.
-    await signIn(page);
+    await page.getByLabel('Admin token').fill(ADMIN_TOKEN);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${server.origin}${asked}`);
+    await go('/admin');
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ name: 'nthbouncer', httpOnly: true, sameSite: 'Strict' });
   });

@@ -32,7 +32,8 @@ describe('a browser whose TLS ends at a proxy', () => {
     expect(page).toContain(`https://p1.${HOST}`);
     expect(page).not.toContain(`http://${HOST}`);
     const plain = cookie.split(';')[0]?.replace('__Host-', '') ?? '';
-    expect((await read(plain)).headers.get('location')).toBe('/admin/sign-in');
+    const location = '/admin/sign-in?to=%2Fadmin%2Fpools%2Fp1';
+    expect((await read(plain)).headers.get('location')).toBe(location);
   });
 
   it.each([
