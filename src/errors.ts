@@ -23,7 +23,7 @@ export const ERRORS = {
   no_upstream: { status: 501, sentence: 'The pool has no upstream to forward to.' },
   upgrade_unsupported: {
     status: 501,
-    sentence: 'Only upgrades to WebSocket are passed through.',
+    sentence: 'Only upgrades to WebSocket pass; a client that offers HTTP/2 must ask for HTTP/1.1.',
   },
   upstream_unreachable: { status: 502, sentence: 'The upstream could not be reached.' },
   too_many_viewers: { status: 503, sentence: 'Too many viewers watch events already.' },

@@ -26,7 +26,8 @@ const Credential = z.strictObject({
 /** Where a pool's proxied requests go. */
 export const UpstreamSpec = z.strictObject({
   url: z.string().max(2048).refine(isPlainUrl, {
-    message: 'must be an http or https URL without user, query and fragment',
+    message:
+      'must be an http or https URL without user, query and fragment, its path as it is sent',
   }),
   hosts: z.array(z.string().max(253).toLowerCase().regex(HOST_NAME, 'must be a host name')).max(64)
     .default([]),
@@ -42,7 +43,9 @@ export const UpstreamSpec = z.strictObject({
 });
 
 function isPlainUrl(text: string): boolean {
-  if (!/^https?:\/\/[^\s?#@]+$/i.test(text) || !URL.canParse(text)) return false;
-  const { username, password } = new URL(text);
-  return username === '' && password === '';
+  const [, path] = /^https?:\/\/[^\s?#@/\\]+([^\s?#@\\]*)$/i.exec(text) ?? [];
+  if (path === undefined || !URL.canParse(text)) return false;
+  const { username, password, port, pathname } = new URL(text);
+  // No port is 0, and a path with dots between its slashes would be another than is shown.
+  return username === '' && password === '' && port !== '0' && (path || '/') === pathname;
 }

@@ -162,7 +162,7 @@ export class Callers {
     const nowMs = this.#server.scheduler.clock.nowMs();
     if (nowMs - this.#unknownToldAtMs < UNKNOWN_POOL_LINE_MS) return;
     this.#unknownToldAtMs = nowMs;
-    log.warn('{count} calls to unknown pools so far', { count: unknownPools });
+    log.warn('Calls to unknown pools so far: {count}', { count: unknownPools });
   }
 }
 

@@ -66,6 +66,10 @@ export class ProxyDoor {
     const { headers } = call;
     const target = forwarding.targetOf(entry.spec);
     if (target === null) return this.#turnAway(admitted, 'no_upstream');
+    // What can never be sent takes no place in the queue.
+    if (call.request.headBytes > CEILINGS.headBytes) {
+      return this.#turnAway(admitted, 'head_too_large');
+    }
     if (isUpgrade(headers) && !isWebSocket(call.request)) {
       return this.#turnAway(admitted, 'upgrade_unsupported');
     }

@@ -176,3 +176,17 @@ describe('an upgrade', () => {
     expect(await row()).toMatchObject(told);
   });
 });
+
+it('a request whose head is too large is refused at once, and not queued', async () => {
+  const { door, lines, row } = await poolOf(1);
+  const held = door.send('GET', '/a', { host: ASK.host });
+  await pass(door, 0);
+  const headers = { 'x-large': 'x'.repeat(16 * 1024) };
+  const { status, json } = await door.settled(
+    door.send('GET', '/a', { host: ASK.host, headers }),
+  );
+  expect([status, json['error']]).toEqual([431, 'head_too_large']);
+  expect(await row()).toMatchObject({ outcome: 'head_too_large', status: 431, queuedMs: 0 });
+  lines[0]?.gives('HTTP/1.1 204 No Content\r\n\r\n');
+  expect((await door.settled(held)).status).toBe(204);
+});
