@@ -8,6 +8,11 @@ const SIDE_BY_SIDE: readonly { name: string; maxWorkers: number; files: readonly
     files: ['run', 'run_stopped', 'mute', 'unsaid', 'client', 'proxy/trouble'],
   },
   {
+    name: 'browsing',
+    maxWorkers: 2,
+    files: ['page', 'page_tasks', 'page_access', 'page_saved'],
+  },
+  {
     name: 'starting',
     maxWorkers: 2,
     files: [
