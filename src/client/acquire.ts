@@ -25,8 +25,8 @@ export interface AcquireOptions {
   /** Gives the wait up. */
   readonly signal?: AbortSignal;
   /**
-   * How long before the lease's end the slot's signal fires: ms, or a function of the term. At most
-   * half the term. A tenth of the term, 50 ms to 2 s, unless given.
+   * How long before the lease's end the slot's signal fires: ms, or a function of the slot's
+   * `termMs`. At most half of that. A tenth of it, 50 ms to 2 s, unless given.
    */
   readonly marginMs?: number | ((termMs: number) => number);
   /** Told every two seconds or so, while the acquire waits, its place in the queue, from 1. */
@@ -49,7 +49,10 @@ const RENEW_LIMIT_MS = 5_000;
 /** A failing first call is repeated once even where no wait was asked for: it may hold a slot. */
 const TRIES_MIN = 2;
 
-/** @throws TypeError, Refused, Unreachable, BadAnswer, or the reason of the options' signal. */
+/**
+ * @throws TypeError, Refused, Unreachable, BadAnswer, SlotLost where grants came too late, or the
+ * reason of the options' signal.
+ */
 export async function acquire(parts: AcquireParts, options: AcquireOptions): Promise<Slot> {
   const { clock, random } = parts;
   const { waitMs = 0, signal } = options;
@@ -63,12 +66,8 @@ export async function acquire(parts: AcquireParts, options: AcquireOptions): Pro
     for (let tries = 1;; tries++) {
       try {
         const slot = await tryOnce(parts, options, { ...keys.asked, budgetEndsAtMs });
-        if (slot !== null) {
-          keys.end(slot.slotId);
-          return slot;
-        }
-        if (clock.nowMs() >= budgetEndsAtMs) throw new SlotLost('unrenewed');
-        keys.next();
+        keys.end(slot.slotId);
+        return slot;
       } catch (error) {
         signal?.throwIfAborted();
         const againMs = againInMs(error, { tries, random: random() });
@@ -153,12 +152,12 @@ function bodyOf({ slots, tokens, holder }: AcquireOptions): Record<string, unkno
   };
 }
 
-/** One request; null where a grant came too late to be of use. */
+/** One request. @throws SlotLost where a grant came too late to be of use; it is given back. */
 async function tryOnce(
   { transport, clock, random }: AcquireParts,
   options: AcquireOptions,
   asked: Asked & { readonly budgetEndsAtMs: number },
-): Promise<Slot | null> {
+): Promise<Slot> {
   const leftMs = Math.max(0, asked.budgetEndsAtMs - clock.nowMs());
   const waitMs = Math.ceil(Math.min(leftMs, WAIT_MS_MAX));
   const { signal, marginMs = usualMarginMs, onRenewed } = options;
@@ -172,7 +171,6 @@ async function tryOnce(
   const received = grantOf(answer);
   const fresh = { grant: received, earliestMs: earliestOf(received, asked.sinceMs) };
   const known = asked.isRepeat ? await refreshed(fresh, { transport, clock }) : fresh;
-  if (known === null) return null;
   const { grant, earliestMs } = known;
   const slot = new Slot({
     transport,
@@ -184,8 +182,8 @@ async function tryOnce(
     onRenewed,
   });
   if (!slot.signal.aborted) return slot;
-  await slot.release().catch(() => {});
-  return null;
+  await slot.abandon().catch(() => {});
+  throw new SlotLost('late');
 }
 
 /** The queued time is rounded by the server, so a millisecond may be too many. */
@@ -200,28 +198,27 @@ interface Known {
 
 /**
  * A repeat may tell of a grant that is old already. A renewal gives it a whole term from now on;
- * where it cannot be renewed it is taken for as old as it may be. null: it is gone.
+ * where it cannot be renewed it is taken for as old as it may be. @throws SlotLost: it is gone.
  */
 async function refreshed(
   { grant, earliestMs }: Known,
   { transport, clock }: Pick<AcquireParts, 'transport' | 'clock'>,
-): Promise<Known | null> {
+): Promise<Known> {
   const sentAtMs = clock.nowMs();
-  const lifeMs = grant.leaseMs ?? grant.termMs + grant.requestDeadline - grant.leaseDeadline;
   try {
     await transport.post({ path: `${grant.slotId}/renew`, limitMs: RENEW_LIMIT_MS });
   } catch (error) {
-    if (error instanceof Refused && error.code === 'not_found') return null;
+    if (error instanceof Refused && error.code === 'not_found') throw new SlotLost('late');
     if (error instanceof NthbouncerError) return { grant, earliestMs };
     throw error;
   }
-  const leaseMs = earliestMs + lifeMs - sentAtMs;
-  return { grant: { ...grant, leaseMs }, earliestMs: sentAtMs };
+  const lifeMs = earliestMs + grant.lifeMs - sentAtMs;
+  return { grant: { ...grant, lifeMs }, earliestMs: sentAtMs };
 }
 
 /** Whether time may lift what was in the way. */
 function mayPass(error: unknown): boolean {
-  if (error instanceof Unreachable) return true;
+  if (error instanceof Unreachable || error instanceof SlotLost) return true;
   if (!(error instanceof Refused)) return false;
   return error.code === 'too_many_requests' || error.code === 'queue_timeout' ||
     error.code === 'shutting_down' || error.code === 'storage_unavailable' ||

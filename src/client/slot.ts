@@ -23,7 +23,7 @@ export interface SlotParts {
   readonly grant: Grant;
   /** The earliest instant at which the server can have granted the lease. */
   readonly earliestMs: number;
-  /** How long before the lease's end the signal fires; told the term. */
+  /** How long before the lease's end the signal fires; told the slot's `termMs`. */
   readonly marginMs: (termMs: number) => number;
   readonly onRenewed?: (() => void) | undefined;
 }
@@ -32,6 +32,7 @@ export class Slot implements AsyncDisposable {
   readonly slotId: string;
   /** Grows with every grant: whoever stores results can refuse those of an older holder. */
   readonly fence: number;
+  /** How long the lease lasts unless renewed: the pool's term, or its whole life if shorter. */
   readonly termMs: number;
   /** How long the acquire waited in the pool's queue. */
   readonly queuedMs: number;
@@ -52,16 +53,15 @@ export class Slot implements AsyncDisposable {
     this.#parts = parts;
     this.slotId = grant.slotId;
     this.fence = grant.fence;
-    this.termMs = grant.termMs;
+    // The life of a grant that is told late may be over.
+    this.termMs = Math.max(0, Math.min(grant.termMs, grant.lifeMs));
     this.queuedMs = grant.queuedMs;
     this.#renewEveryMs = Math.min(grant.renewIntervalMs, grant.termMs / 3);
     // What is no length of time would let the signal fire too late, or never.
-    const marginMs = parts.marginMs(grant.termMs);
-    const half = grant.termMs / 2;
+    const marginMs = parts.marginMs(this.termMs);
+    const half = this.termMs / 2;
     this.#marginMs = marginMs >= 0 ? Math.min(marginMs, half) : half;
-    const beyondMs = grant.requestDeadline - grant.leaseDeadline;
-    const lifeMs = grant.leaseMs ?? grant.termMs + beyondMs;
-    this.#requestEndsAtMs = earliestMs + lifeMs;
+    this.#requestEndsAtMs = earliestMs + grant.lifeMs;
     this.#endsAtMs = Math.min(earliestMs + grant.termMs, this.#requestEndsAtMs);
     this.#arm(earliestMs + this.#renewEveryMs);
   }

@@ -116,14 +116,12 @@ function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
 /** What the answer to an acquire must hold. */
 export interface Grant {
   readonly slotId: string;
-  readonly leaseDeadline: number;
-  readonly requestDeadline: number;
   readonly termMs: number;
   readonly renewIntervalMs: number;
   readonly fence: number;
   readonly queuedMs: number;
-  /** The lease's whole life, where it is shorter than its term. */
-  readonly leaseMs: number | null;
+  /** From the grant to the request deadline; it may be shorter than the term. */
+  readonly lifeMs: number;
 }
 
 const NUMBERS = [
@@ -142,15 +140,14 @@ export function grantOf({ body, headers }: Answer): Grant {
     throw new BadAnswer('The answer to an acquire is no grant.');
   }
   const numbers = body as Record<(typeof NUMBERS)[number], number>;
+  const { termMs, leaseDeadline, requestDeadline } = numbers;
   return {
     slotId,
-    leaseDeadline: numbers.leaseDeadline,
-    requestDeadline: numbers.requestDeadline,
-    termMs: numbers.termMs,
+    termMs,
     renewIntervalMs: numbers.renewIntervalMs,
     fence: numbers.fence,
     queuedMs: countIn(headers, 'x-nthpool-queued-ms') ?? 0,
-    leaseMs: countIn(headers, 'x-nthpool-lease-ms') ?? null,
+    lifeMs: countIn(headers, 'x-nthpool-lease-ms') ?? termMs + requestDeadline - leaseDeadline,
   };
 }
 

@@ -1,18 +1,8 @@
 /** Acquiring: budgets, back-off, restarts, and what becomes of a try without an answer. */
 import { describe, expect, it } from 'vitest';
-import { backoffMs } from '../../src/client/backoff.ts';
-import { BadAnswer, connect, Refused, Unreachable } from '../../src/client/client.ts';
-import { FakeServer, json } from './fake_server.ts';
-import { ManualClock } from './manual_clock.ts';
-
-function make() {
-  const clock = new ManualClock();
-  const server = new FakeServer(clock);
-  const options = { url: 'http://127.0.0.1:1/', key: 'k', fetch: server.fetch };
-  const pool = connect({ ...options, pool: 'p', clock, random: () => 0 });
-  const acquires = () => server.seen.filter(({ verb }) => verb === 'acquire');
-  return { clock, server, pool, acquires };
-}
+import { BadAnswer, connect, Refused, SlotLost, Unreachable } from '../../src/client/client.ts';
+import { json } from './fake_server.ts';
+import { make } from './stage.ts';
 
 const full = (retryAfterMs: number) =>
   json(429, { error: 'too_many_requests', message: 'Full.', reason: 'full', retryAfterMs }, {
@@ -141,6 +131,24 @@ describe('Pool.acquire', () => {
     expect(acquires()).toHaveLength(2);
   });
 
+  it('asks again after a pause when a grant came too late, and says so in the end', async () => {
+    const { clock, server, pool, acquires } = make();
+    server.requestTimeoutMs = 1_000;
+    server.way = (verb) => ({ thereMs: 0, backMs: verb === 'acquire' ? 950 : 0 });
+    const once = pool.acquire().catch((error) => error);
+    await clock.pass(950);
+    expect(await once).toBeInstanceOf(SlotLost);
+    expect(await once).toMatchObject({ cause: 'late' });
+    const acquired = pool.acquire({ waitMs: 5_000 }).catch((error) => error);
+    await clock.pass(20_000);
+    expect(await acquired).toMatchObject({ cause: 'late' });
+    const [, first, ...rest] = acquires().map(({ atMs }) => atMs);
+    expect(rest.map((atMs) => atMs - (first ?? 0))).toEqual([1_050, 2_200, 3_550]);
+    // No work was done: that teaches the server nothing.
+    const released = { state: 'released', report: { status: 500 } };
+    expect(server.leases).toMatchObject([released, released, released, released, released]);
+  });
+
   it('survives a restart of the server', async () => {
     const { clock, server, pool, acquires } = make();
     server.isDown = true;
@@ -249,40 +257,5 @@ describe('Pool.acquire', () => {
     await expect(acquired).rejects.toThrow('enough');
     await clock.pass(10_000);
     expect(acquires()).toHaveLength(1);
-  });
-});
-
-describe('Pool.run', () => {
-  it('releases with what the work reported, and gives its result', async () => {
-    const { server, pool } = make();
-    const result = await pool.run((slot) => {
-      slot.report(new Response('', { status: 429, headers: { 'retry-after': '3' } }));
-      slot.report(
-        new Response('', { headers: { 'x-ratelimit-remaining': '5', 'x-secret': 's' } }),
-      );
-      return 42;
-    });
-    expect(result).toBe(42);
-    expect(server.leases[0]).toMatchObject({
-      state: 'released',
-      report: { status: 200, throttled: 1, headers: { 'x-ratelimit-remaining': '5' } },
-    });
-  });
-
-  it('releases when the work fails, and tells its error', async () => {
-    const { server, pool } = make();
-    const failing = pool.run(() => Promise.reject(new Error('work')));
-    await expect(failing).rejects.toThrow('work');
-    expect(server.leases[0]).toMatchObject({ state: 'released', report: { status: 500 } });
-  });
-});
-
-describe('backoffMs', () => {
-  it('never waits less than it was asked to, and grows', () => {
-    expect(backoffMs(1, undefined, 0)).toBe(100);
-    expect(backoffMs(1, 3_000, 0)).toBe(3_000);
-    expect(backoffMs(1, 3_000, 1)).toBe(3_750);
-    expect(backoffMs(4, undefined, 0)).toBe(800);
-    expect(backoffMs(99, undefined, 1)).toBe(2_500);
   });
 });

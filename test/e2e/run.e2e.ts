@@ -181,6 +181,24 @@ describe('run', () => {
     expect(code).toBe(124);
   });
 
+  it('works for most of a life much shorter than the term, and ends in time', async () => {
+    const short = { termMs: 30_000, requestTimeoutMs: 2_000 };
+    const calls = await server.pool('short', { concurrency: { limit: 1 }, lease: short });
+    const env = { NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: calls.key };
+    expect(await start(['run', 'short', '--', 'true'], env).finished).toMatchObject({ code: 0 });
+    const ticker = new Ticker(server.folder);
+    const { finished } = start(['run', 'short', '--', ...ticker.command], env);
+    await ticker.begun();
+    const endsAtMs = Math.max(...await calls.deadlines());
+    const { code, err } = await finished;
+    expect({ code, err }).toEqual({
+      code: 124,
+      err: 'nthbouncer: The lease reached its request deadline. The command must end.\n',
+    });
+    expect(ticker.lastMs).toBeLessThan(endsAtMs);
+    expect(await calls.deadlines()).toEqual([]);
+  });
+
   it("does not mind a wall clock that jumps, its own and the server's", async () => {
     const isJumpy = { program: sources('test/e2e/jumpy_main.ts') };
     const jumpy = await startServer(isJumpy);
