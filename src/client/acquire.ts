@@ -9,6 +9,7 @@ import type { Clock } from './clock.ts';
 import { pause } from './clock.ts';
 import { NthbouncerError, Refused, SlotLost, Unreachable } from './failure.ts';
 import { PlaceWatch } from './place.ts';
+import type { SlotParts } from './slot.ts';
 import { Slot } from './slot.ts';
 import type { Grant, Transport } from './transport.ts';
 import { grantOf } from './transport.ts';
@@ -29,9 +30,12 @@ export interface AcquireOptions {
    * `termMs`. At most half of that. A tenth of it, 50 ms to 2 s, unless given.
    */
   readonly marginMs?: number | ((termMs: number) => number);
-  /** Told every two seconds or so, while the acquire waits, its place in the queue, from 1. */
+  /**
+   * Told every two seconds or so, while the acquire waits, its place in the queue, from 1. What it
+   * throws is a warning.
+   */
   readonly onPlace?: (place: number) => void;
-  /** Called after each renewal: the lease lasts longer now. */
+  /** Called after each renewal: the lease lasts longer now. What it throws is a warning. */
   readonly onRenewed?: () => void;
 }
 
@@ -171,19 +175,27 @@ async function tryOnce(
   const received = grantOf(answer);
   const fresh = { grant: received, earliestMs: earliestOf(received, asked.sinceMs) };
   const known = asked.isRepeat ? await refreshed(fresh, { transport, clock }) : fresh;
-  const { grant, earliestMs } = known;
-  const slot = new Slot({
+  const slot = await held({
     transport,
     clock,
     random,
-    grant,
-    earliestMs,
+    ...known,
     marginMs: typeof marginMs === 'number' ? () => marginMs : marginMs,
     onRenewed,
   });
   if (!slot.signal.aborted) return slot;
   await slot.abandon().catch(() => {});
   throw new SlotLost('late');
+}
+
+/** @throws what the caller's `marginMs` throws; the slot is given back. */
+async function held(parts: SlotParts): Promise<Slot> {
+  try {
+    return new Slot(parts);
+  } catch (error) {
+    await parts.transport.giveBack(parts.grant.slotId);
+    throw error;
+  }
 }
 
 /** The queued time is rounded by the server, so a millisecond may be too many. */

@@ -11,6 +11,7 @@ import { BadAnswer, Refused, SlotLost, Unreachable } from './failure.ts';
 import type { Report } from './report.ts';
 import { merged, reportOf } from './report.ts';
 import type { Grant, Transport } from './transport.ts';
+import { callBack, warn } from './warning.ts';
 
 const RELEASE_TRIES = 4;
 const RELEASE_LIMIT_MS = 5_000;
@@ -111,7 +112,7 @@ export class Slot implements AsyncDisposable {
 
   /** After work that is done, whose result a release that is refused must not take away. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch(warn);
+    await this.release().catch((error) => warn('the release of a slot was refused', error));
   }
 
   async #release(): Promise<boolean> {
@@ -189,7 +190,8 @@ export class Slot implements AsyncDisposable {
     const endsAtMs = Math.min(sentAtMs + this.termMs, this.#requestEndsAtMs);
     this.#endsAtMs = Math.max(this.#endsAtMs, endsAtMs);
     this.#arm(sentAtMs + this.#renewEveryMs);
-    this.#parts.onRenewed?.();
+    const { onRenewed } = this.#parts;
+    if (onRenewed !== undefined) callBack('onRenewed', onRenewed);
   }
 
   #lose(cause: LossCause): void {
@@ -218,13 +220,6 @@ function isAnswer(seen: Response | Report): seen is Response {
 function isOfReport(error: unknown): boolean {
   return error instanceof Refused &&
     (error.code === 'invalid_request' || error.code === 'payload_too_large');
-}
-
-/** Tells on the runtime's own way for what does not end a program. */
-function warn(error: unknown): void {
-  const { process } = globalThis as { process?: { emitWarning?: (line: string) => void } };
-  const why = error instanceof Error ? error.message : String(error);
-  process?.emitWarning?.(`nthbouncer: the release of a slot was refused: ${why}`);
 }
 
 function isServerTrouble(error: unknown): boolean {

@@ -4,6 +4,7 @@
  */
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
+import { onAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { BadAnswer, Refused, Unreachable } from './failure.ts';
 import { plainUrl } from './plain_url.ts';
@@ -34,6 +35,8 @@ export interface Answer {
   readonly headers: Headers;
 }
 
+const GIVE_BACK_LIMIT_MS = 5_000;
+
 export class Transport {
   readonly #base: string;
   readonly #key: Key | undefined;
@@ -53,8 +56,7 @@ export class Transport {
     const { signal, limitMs } = call;
     signal?.throwIfAborted();
     const controller = new AbortController();
-    const abort = () => controller.abort(signal?.reason);
-    signal?.addEventListener('abort', abort, { once: true });
+    const forget = onAbort(signal, () => controller.abort(signal?.reason));
     const late = new Unreachable(`No answer came within ${Math.ceil(limitMs)} ms.`);
     const cancel = this.#clock.after(limitMs, () => controller.abort(late));
     try {
@@ -71,8 +73,15 @@ export class Transport {
       throw refusal(response, body);
     } finally {
       cancel();
-      signal?.removeEventListener('abort', abort);
+      forget();
     }
+  }
+
+  /** Gives a slot back that nobody will use, which teaches the server nothing. */
+  async giveBack(slotId: string): Promise<void> {
+    const call = { path: `${slotId}/release`, body: { status: 500 }, limitMs: GIVE_BACK_LIMIT_MS };
+    // Where that fails the lease ends by itself.
+    await this.post(call).catch(() => {});
   }
 
   async #send(
