@@ -96,14 +96,18 @@ async function since(
   return found;
 }
 
-/** Tells new entries from those that were shown. */
+/** Tells new entries from those that were there before. */
 export class Fresh {
   #shown: Map<string, number>;
   #newestMs: number;
 
-  constructor(shown: readonly Row[], nowMs: number) {
-    this.#shown = new Map(shown.map((row) => [textOf(row, 'id'), numberOf(row, 'at') ?? 0]));
-    this.#newestMs = Math.max(...this.#shown.values(), shown.length === 0 ? nowMs : 0);
+  /**
+   * @param there what was there when the following began, at `nowMs`. It may be old, however new
+   * the newest of it is: what is older still was there as well, and is no news.
+   */
+  constructor(there: readonly Row[], nowMs: number) {
+    this.#shown = new Map(there.map((row) => [textOf(row, 'id'), numberOf(row, 'at') ?? 0]));
+    this.#newestMs = Math.max(nowMs, ...this.#shown.values());
   }
 
   /** What to ask for: later entries, and those that may have come late. */
