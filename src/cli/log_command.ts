@@ -135,6 +135,8 @@ export const COLUMNS: readonly Column[] = [
   ['AT                  ', (row) => instantOf(row, 'at')],
   ['OUTCOME          ', (row) => textOf(row, 'outcome').padEnd(17)],
   ['WHY        ', (row) => textOf(row, 'reason').padEnd(11)],
+  // How many refusals a summary row stands for.
+  ['COUNT', (row) => textOf(row, 'count').padStart(5)],
   ['   QUEUED', (row) => `${textOf(row, 'queuedMs')} ms`.padStart(9)],
   ['SLOTS', (row) => textOf(row, 'slots').padStart(5)],
   ['ADDRESS        ', (row) => textOf(row, 'address').padEnd(15)],

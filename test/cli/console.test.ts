@@ -235,6 +235,12 @@ describe('the table of the log', () => {
       ]);
   });
 
+  it('tells how many refusals a summary row stands for', () => {
+    const [titles = '', ...lines] = tableOf([row, { ...row, outcome: 'x', count: 560 }], COLUMNS);
+    const at = titles.indexOf('COUNT');
+    expect(lines.map((line) => line.slice(at, at + 5))).toEqual(['    -', '  560']);
+  });
+
   it('stands in the same columns whatever else is printed with a row', () => {
     const rows = [{ ...row, reason: 'credentials' }, { ...row, method: 'GET', path: '/' }];
     const titles = tableOf([], COLUMNS);
