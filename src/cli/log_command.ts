@@ -8,6 +8,7 @@ import { AdminClient, poolPath } from './admin_client.ts';
 import type { Row } from './admin_client.ts';
 import type { Command } from './command.ts';
 import { print } from './command.ts';
+import { outlast } from './outlast.ts';
 import type { Column, Shown } from './show.ts';
 import { consoleCommand, count, tableOf } from './show.ts';
 import { durationMs } from './duration.ts';
@@ -69,8 +70,8 @@ async function show(pool: string, options: Options): Promise<void> {
   const fresh = new Fresh([...before, ...first], atMs);
   for (;;) {
     await new Promise((done) => setTimeout(done, POLL_MS));
-    const found = await since(client, path, { ...query, since: String(fresh.sinceMs) });
-    printEntries(fresh.take(found), options);
+    const later = { ...query, since: String(fresh.sinceMs) };
+    printEntries(fresh.take(await outlast(() => since(client, path, later))), options);
   }
 }
 
