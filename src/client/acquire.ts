@@ -60,10 +60,7 @@ const TRIES_MIN = 2;
 export async function acquire(parts: AcquireParts, options: AcquireOptions): Promise<Slot> {
   const { clock, random } = parts;
   const { waitMs = 0, signal } = options;
-  // With NaN, as of a variable that is not set, no budget would ever be over.
-  if (typeof waitMs !== 'number' || Number.isNaN(waitMs)) {
-    throw new TypeError(`waitMs: a number of ms is wanted, not ${String(waitMs)}.`);
-  }
+  checkNumbers(options);
   const budgetEndsAtMs = clock.nowMs() + waitMs;
   const keys = new Keys(parts, options);
   try {
@@ -85,6 +82,20 @@ export async function acquire(parts: AcquireParts, options: AcquireOptions): Pro
     }
   } finally {
     keys.end(null);
+  }
+}
+
+/**
+ * Refuses NaN, as of a variable that is not set: with it no budget would ever be over, and JSON,
+ * which has no word for it, would leave it out. @throws TypeError
+ */
+function checkNumbers({ waitMs = 0, slots, tokens }: AcquireOptions): void {
+  if (typeof waitMs !== 'number' || Number.isNaN(waitMs)) {
+    throw new TypeError(`waitMs: a number of ms is wanted, not ${String(waitMs)}.`);
+  }
+  for (const [name, value] of Object.entries({ slots, tokens })) {
+    if (typeof value !== 'number' || Number.isFinite(value)) continue;
+    throw new TypeError(`${name}: a whole number is wanted, not ${value}.`);
   }
 }
 

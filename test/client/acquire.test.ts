@@ -66,6 +66,15 @@ describe('Pool.acquire', () => {
     },
   );
 
+  it.each([{ slots: NaN }, { slots: Infinity }, { tokens: NaN }])(
+    'takes no %o for a wish that was left out, and sends nothing',
+    async (options) => {
+      const { server, pool } = make();
+      await expect(pool.acquire(options)).rejects.toThrow(TypeError);
+      expect(server.seen).toEqual([]);
+    },
+  );
+
   it('waits for a key no longer than for an answer, nor beyond its signal', async () => {
     const { clock, server } = make();
     const options = { url: 'http://h', pool: 'p', fetch: server.fetch, clock, random: () => 0 };
