@@ -112,6 +112,8 @@ interface Asked {
   readonly key: string;
   /** When the first request under this key was sent. */
   readonly sinceMs: number;
+  /** How long the acquire had waited by then. */
+  readonly waitedMs: number;
   readonly isRepeat: boolean;
 }
 
@@ -119,13 +121,15 @@ interface Asked {
 class Keys {
   readonly #parts: AcquireParts;
   readonly #options: AcquireOptions;
+  readonly #startedAtMs: number;
   #asked: Asked;
   #watch: PlaceWatch | null = null;
 
   constructor(parts: AcquireParts, options: AcquireOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#asked = this.#fresh();
+    this.#startedAtMs = parts.clock.nowMs();
+    this.#asked = this.#fresh(this.#startedAtMs);
   }
 
   get asked(): Asked {
@@ -138,7 +142,7 @@ class Keys {
 
   next(): void {
     this.end(null);
-    this.#asked = this.#fresh();
+    this.#asked = this.#fresh(this.#parts.clock.nowMs());
   }
 
   /** No more is asked under this key; it brought this slot, or none. */
@@ -147,14 +151,14 @@ class Keys {
     this.#watch = null;
   }
 
-  #fresh(): Asked {
+  #fresh(sinceMs: number): Asked {
     const { transport, clock } = this.#parts;
     const { onPlace, waitMs = 0 } = this.#options;
     const key = crypto.randomUUID();
     if (onPlace !== undefined && waitMs > 0) {
       this.#watch = new PlaceWatch({ transport, clock, key, onPlace, body: bodyOf(this.#options) });
     }
-    return { key, sinceMs: clock.nowMs(), isRepeat: false };
+    return { key, sinceMs, waitedMs: sinceMs - this.#startedAtMs, isRepeat: false };
   }
 }
 
@@ -191,6 +195,7 @@ async function tryOnce(
     clock,
     random,
     ...known,
+    waitedMs: asked.waitedMs,
     marginMs: typeof marginMs === 'number' ? () => marginMs : marginMs,
     onRenewed,
   });

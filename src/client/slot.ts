@@ -24,6 +24,8 @@ export interface SlotParts {
   readonly grant: Grant;
   /** The earliest instant at which the server can have granted the lease. */
   readonly earliestMs: number;
+  /** How long the acquire had waited before the try that brought the grant. */
+  readonly waitedMs: number;
   /** How long before the lease's end the signal fires; told the slot's `termMs`. */
   readonly marginMs: (termMs: number) => number;
   readonly onRenewed?: (() => void) | undefined;
@@ -35,7 +37,7 @@ export class Slot implements AsyncDisposable {
   readonly fence: number;
   /** How long the lease lasts unless renewed: the pool's term, or its whole life if shorter. */
   readonly termMs: number;
-  /** How long the acquire waited in the pool's queue. */
+  /** How long the acquire waited: in the pool's queue, and between its tries. */
   readonly queuedMs: number;
   readonly #parts: SlotParts;
   readonly #lost = new AbortController();
@@ -56,7 +58,7 @@ export class Slot implements AsyncDisposable {
     this.fence = grant.fence;
     // The life of a grant that is told late may be over.
     this.termMs = Math.max(0, Math.min(grant.termMs, grant.lifeMs));
-    this.queuedMs = grant.queuedMs;
+    this.queuedMs = Math.round(parts.waitedMs) + grant.queuedMs;
     this.#renewEveryMs = Math.min(grant.renewIntervalMs, grant.termMs / 3);
     // What is no length of time would let the signal fire too late, or never.
     const marginMs = parts.marginMs(this.termMs);

@@ -133,11 +133,15 @@ describe('Pool.acquire', () => {
 
   it('joins the line again when the pool lets nobody wait so long', async () => {
     const { clock, server, pool, acquires } = make();
-    server.refusals.push(json(504, { error: 'queue_timeout', message: 'Over.' }));
+    const over = () => json(504, { error: 'queue_timeout', message: 'Over.' });
+    server.refusals.push(over(), over());
+    server.queuedMs = 50;
+    server.way = () => ({ thereMs: 0, backMs: 500 });
     const acquired = pool.acquire({ waitMs: 5_000 });
-    await clock.pass(200);
-    await acquired;
-    expect(acquires()).toHaveLength(2);
+    await clock.pass(2_000);
+    expect(acquires()).toHaveLength(3);
+    // Two tries with a pause after each, and the queue's own count of the third.
+    expect((await acquired).queuedMs).toBe(2 * (500 + 100) + 50);
   });
 
   it('asks again after a pause when a grant came too late, and says so in the end', async () => {
