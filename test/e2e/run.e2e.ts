@@ -224,8 +224,9 @@ describe('run', () => {
     const { code, out } = await running.finished;
     expect(code).toBe(137);
     expect(out).toContain('heard');
-    const polite = run([], ['sh', '-c', 'trap "exit 3" TERM; while :; do sleep 0.05; done']);
-    await sleep(1_500);
+    const loop = 'trap "exit 3" TERM; echo begun; while :; do sleep 0.05; done';
+    const polite = run([], ['sh', '-c', loop]);
+    while (!polite.out.includes('begun')) await sleep(20);
     polite.process.kill('SIGTERM');
     expect((await polite.finished).code).toBe(3);
   });
