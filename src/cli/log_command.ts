@@ -8,6 +8,7 @@ import { AdminClient, poolPath } from './admin_client.ts';
 import type { Row } from './admin_client.ts';
 import type { Command } from './command.ts';
 import { print } from './command.ts';
+import { outlast } from './outlast.ts';
 import type { Column, Shown } from './show.ts';
 import { consoleCommand, count, tableOf } from './show.ts';
 import { durationMs } from './duration.ts';
@@ -69,8 +70,8 @@ async function show(pool: string, options: Options): Promise<void> {
   const fresh = new Fresh([...before, ...first], atMs);
   for (;;) {
     await new Promise((done) => setTimeout(done, POLL_MS));
-    const found = await since(client, path, { ...query, since: String(fresh.sinceMs) });
-    printEntries(fresh.take(found), options);
+    const later = { ...query, since: String(fresh.sinceMs) };
+    printEntries(fresh.take(await outlast(() => since(client, path, later))), options);
   }
 }
 
@@ -96,14 +97,18 @@ async function since(
   return found;
 }
 
-/** Tells new entries from those that were shown. */
+/** Tells new entries from those that were there before. */
 export class Fresh {
   #shown: Map<string, number>;
   #newestMs: number;
 
-  constructor(shown: readonly Row[], nowMs: number) {
-    this.#shown = new Map(shown.map((row) => [textOf(row, 'id'), numberOf(row, 'at') ?? 0]));
-    this.#newestMs = Math.max(...this.#shown.values(), shown.length === 0 ? nowMs : 0);
+  /**
+   * @param there what was there when the following began, at `nowMs`. It may be old, however new
+   * the newest of it is: what is older still was there as well, and is no news.
+   */
+  constructor(there: readonly Row[], nowMs: number) {
+    this.#shown = new Map(there.map((row) => [textOf(row, 'id'), numberOf(row, 'at') ?? 0]));
+    this.#newestMs = Math.max(nowMs, ...this.#shown.values());
   }
 
   /** What to ask for: later entries, and those that may have come late. */
@@ -131,6 +136,8 @@ export const COLUMNS: readonly Column[] = [
   ['AT                  ', (row) => instantOf(row, 'at')],
   ['OUTCOME          ', (row) => textOf(row, 'outcome').padEnd(17)],
   ['WHY        ', (row) => textOf(row, 'reason').padEnd(11)],
+  // How many refusals a summary row stands for.
+  ['COUNT', (row) => textOf(row, 'count').padStart(5)],
   ['   QUEUED', (row) => `${textOf(row, 'queuedMs')} ms`.padStart(9)],
   ['SLOTS', (row) => textOf(row, 'slots').padStart(5)],
   ['ADDRESS        ', (row) => textOf(row, 'address').padEnd(15)],

@@ -110,7 +110,7 @@ export function labelOf(command: string): string {
 function endWithLease(slot: Slot, group: ProcessGroup) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const { signal } = slot;
-  signal.addEventListener('abort', () => {
+  const lose = () => {
     const lost = signal.reason as SlotLost;
     printError(`nthbouncer: ${messageOf(lost)} The command must end.`);
     const leftMs = slot.remainingMs - marginMs(slot.termMs);
@@ -119,7 +119,10 @@ function endWithLease(slot: Slot, group: ProcessGroup) {
     group.signal('SIGTERM');
     group.signal('SIGCONT');
     timer = setTimeout(() => group.signal('SIGKILL'), Math.max(0, killInMs));
-  });
+  };
+  // A short lease may be over by the time that the command has started.
+  if (signal.aborted) lose();
+  else signal.addEventListener('abort', lose);
   return { cancel: () => clearTimeout(timer), isLost: () => signal.aborted };
 }
 
@@ -150,6 +153,9 @@ function stopOf(
   }
   if (error instanceof BadAnswer) {
     return new Stop(EXIT.unreachable, `${strangerAt(serverUrl())}: ${error.message}`);
+  }
+  if (error instanceof SlotLost) {
+    return new Stop(EXIT.noSlot, `no slot of ${name}: ${error.message}`);
   }
   if (!(error instanceof Refused)) return error;
   const mayPass = error.status === 429 || error.status >= 500;

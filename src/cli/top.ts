@@ -6,6 +6,7 @@ import { AdminClient } from './admin_client.ts';
 import type { Row } from './admin_client.ts';
 import type { Command } from './command.ts';
 import { print } from './command.ts';
+import { outlast } from './outlast.ts';
 import type { Shown } from './show.ts';
 import { consoleCommand, printJson, tableOf } from './show.ts';
 import { durationMs } from './duration.ts';
@@ -37,8 +38,8 @@ async function top(options: Options): Promise<void> {
     for (const line of tableOf(rows, STATUS_COLUMNS)) print(line);
     return;
   }
-  for (;;) {
-    draw(await busiest(client), client.url);
+  for (let rows = await busiest(client);; rows = await outlast(() => busiest(client))) {
+    draw(rows, client.url);
     await new Promise((done) => setTimeout(done, Math.max(EVERY_MS_MIN, options.every)));
   }
 }

@@ -9,6 +9,7 @@ import type { Clock } from './clock.ts';
 import { pause } from './clock.ts';
 import { NthbouncerError, Refused, SlotLost, Unreachable } from './failure.ts';
 import { PlaceWatch } from './place.ts';
+import type { SlotParts } from './slot.ts';
 import { Slot } from './slot.ts';
 import type { Grant, Transport } from './transport.ts';
 import { grantOf } from './transport.ts';
@@ -25,13 +26,16 @@ export interface AcquireOptions {
   /** Gives the wait up. */
   readonly signal?: AbortSignal;
   /**
-   * How long before the lease's end the slot's signal fires: ms, or a function of the term. At most
-   * half the term. A tenth of the term, 50 ms to 2 s, unless given.
+   * How long before the lease's end the slot's signal fires: ms, or a function of the slot's
+   * `termMs`. At most half of that. A tenth of it, 50 ms to 2 s, unless given.
    */
   readonly marginMs?: number | ((termMs: number) => number);
-  /** Told every two seconds or so, while the acquire waits, its place in the queue, from 1. */
+  /**
+   * Told every two seconds or so, while the acquire waits, its place in the queue, from 1. What it
+   * throws is a warning.
+   */
   readonly onPlace?: (place: number) => void;
-  /** Called after each renewal: the lease lasts longer now. */
+  /** Called after each renewal: the lease lasts longer now. What it throws is a warning. */
   readonly onRenewed?: () => void;
 }
 
@@ -49,26 +53,22 @@ const RENEW_LIMIT_MS = 5_000;
 /** A failing first call is repeated once even where no wait was asked for: it may hold a slot. */
 const TRIES_MIN = 2;
 
-/** @throws TypeError, Refused, Unreachable, BadAnswer, or the reason of the options' signal. */
+/**
+ * @throws TypeError, Refused, Unreachable, BadAnswer, SlotLost where grants came too late, or the
+ * reason of the options' signal.
+ */
 export async function acquire(parts: AcquireParts, options: AcquireOptions): Promise<Slot> {
   const { clock, random } = parts;
   const { waitMs = 0, signal } = options;
-  // With NaN, as of a variable that is not set, no budget would ever be over.
-  if (typeof waitMs !== 'number' || Number.isNaN(waitMs)) {
-    throw new TypeError(`waitMs: a number of ms is wanted, not ${String(waitMs)}.`);
-  }
+  checkNumbers(options);
   const budgetEndsAtMs = clock.nowMs() + waitMs;
   const keys = new Keys(parts, options);
   try {
     for (let tries = 1;; tries++) {
       try {
         const slot = await tryOnce(parts, options, { ...keys.asked, budgetEndsAtMs });
-        if (slot !== null) {
-          keys.end(slot.slotId);
-          return slot;
-        }
-        if (clock.nowMs() >= budgetEndsAtMs) throw new SlotLost('unrenewed');
-        keys.next();
+        keys.end(slot.slotId);
+        return slot;
       } catch (error) {
         signal?.throwIfAborted();
         const againMs = againInMs(error, { tries, random: random() });
@@ -85,6 +85,20 @@ export async function acquire(parts: AcquireParts, options: AcquireOptions): Pro
   }
 }
 
+/**
+ * Refuses NaN, as of a variable that is not set: with it no budget would ever be over, and JSON,
+ * which has no word for it, would leave it out. @throws TypeError
+ */
+function checkNumbers({ waitMs = 0, slots, tokens }: AcquireOptions): void {
+  if (typeof waitMs !== 'number' || Number.isNaN(waitMs)) {
+    throw new TypeError(`waitMs: a number of ms is wanted, not ${String(waitMs)}.`);
+  }
+  for (const [name, value] of Object.entries({ slots, tokens })) {
+    if (typeof value !== 'number' || Number.isFinite(value)) continue;
+    throw new TypeError(`${name}: a whole number is wanted, not ${value}.`);
+  }
+}
+
 /** How long to wait after a failed try. @throws the error where time will not help. */
 function againInMs(error: unknown, { tries, random }: { tries: number; random: number }): number {
   if (!mayPass(error)) throw error;
@@ -98,6 +112,8 @@ interface Asked {
   readonly key: string;
   /** When the first request under this key was sent. */
   readonly sinceMs: number;
+  /** How long the acquire had waited by then. */
+  readonly waitedMs: number;
   readonly isRepeat: boolean;
 }
 
@@ -105,13 +121,15 @@ interface Asked {
 class Keys {
   readonly #parts: AcquireParts;
   readonly #options: AcquireOptions;
+  readonly #startedAtMs: number;
   #asked: Asked;
   #watch: PlaceWatch | null = null;
 
   constructor(parts: AcquireParts, options: AcquireOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#asked = this.#fresh();
+    this.#startedAtMs = parts.clock.nowMs();
+    this.#asked = this.#fresh(this.#startedAtMs);
   }
 
   get asked(): Asked {
@@ -124,7 +142,7 @@ class Keys {
 
   next(): void {
     this.end(null);
-    this.#asked = this.#fresh();
+    this.#asked = this.#fresh(this.#parts.clock.nowMs());
   }
 
   /** No more is asked under this key; it brought this slot, or none. */
@@ -133,14 +151,14 @@ class Keys {
     this.#watch = null;
   }
 
-  #fresh(): Asked {
+  #fresh(sinceMs: number): Asked {
     const { transport, clock } = this.#parts;
     const { onPlace, waitMs = 0 } = this.#options;
     const key = crypto.randomUUID();
     if (onPlace !== undefined && waitMs > 0) {
       this.#watch = new PlaceWatch({ transport, clock, key, onPlace, body: bodyOf(this.#options) });
     }
-    return { key, sinceMs: clock.nowMs(), isRepeat: false };
+    return { key, sinceMs, waitedMs: sinceMs - this.#startedAtMs, isRepeat: false };
   }
 }
 
@@ -153,12 +171,12 @@ function bodyOf({ slots, tokens, holder }: AcquireOptions): Record<string, unkno
   };
 }
 
-/** One request; null where a grant came too late to be of use. */
+/** One request. @throws SlotLost where a grant came too late to be of use; it is given back. */
 async function tryOnce(
   { transport, clock, random }: AcquireParts,
   options: AcquireOptions,
   asked: Asked & { readonly budgetEndsAtMs: number },
-): Promise<Slot | null> {
+): Promise<Slot> {
   const leftMs = Math.max(0, asked.budgetEndsAtMs - clock.nowMs());
   const waitMs = Math.ceil(Math.min(leftMs, WAIT_MS_MAX));
   const { signal, marginMs = usualMarginMs, onRenewed } = options;
@@ -172,20 +190,28 @@ async function tryOnce(
   const received = grantOf(answer);
   const fresh = { grant: received, earliestMs: earliestOf(received, asked.sinceMs) };
   const known = asked.isRepeat ? await refreshed(fresh, { transport, clock }) : fresh;
-  if (known === null) return null;
-  const { grant, earliestMs } = known;
-  const slot = new Slot({
+  const slot = await held({
     transport,
     clock,
     random,
-    grant,
-    earliestMs,
+    ...known,
+    waitedMs: asked.waitedMs,
     marginMs: typeof marginMs === 'number' ? () => marginMs : marginMs,
     onRenewed,
   });
   if (!slot.signal.aborted) return slot;
-  await slot.release().catch(() => {});
-  return null;
+  await slot.abandon().catch(() => {});
+  throw new SlotLost('late');
+}
+
+/** @throws what the caller's `marginMs` throws; the slot is given back. */
+async function held(parts: SlotParts): Promise<Slot> {
+  try {
+    return new Slot(parts);
+  } catch (error) {
+    await parts.transport.giveBack(parts.grant.slotId);
+    throw error;
+  }
 }
 
 /** The queued time is rounded by the server, so a millisecond may be too many. */
@@ -200,28 +226,27 @@ interface Known {
 
 /**
  * A repeat may tell of a grant that is old already. A renewal gives it a whole term from now on;
- * where it cannot be renewed it is taken for as old as it may be. null: it is gone.
+ * where it cannot be renewed it is taken for as old as it may be. @throws SlotLost: it is gone.
  */
 async function refreshed(
   { grant, earliestMs }: Known,
   { transport, clock }: Pick<AcquireParts, 'transport' | 'clock'>,
-): Promise<Known | null> {
+): Promise<Known> {
   const sentAtMs = clock.nowMs();
-  const lifeMs = grant.leaseMs ?? grant.termMs + grant.requestDeadline - grant.leaseDeadline;
   try {
     await transport.post({ path: `${grant.slotId}/renew`, limitMs: RENEW_LIMIT_MS });
   } catch (error) {
-    if (error instanceof Refused && error.code === 'not_found') return null;
+    if (error instanceof Refused && error.code === 'not_found') throw new SlotLost('late');
     if (error instanceof NthbouncerError) return { grant, earliestMs };
     throw error;
   }
-  const leaseMs = earliestMs + lifeMs - sentAtMs;
-  return { grant: { ...grant, leaseMs }, earliestMs: sentAtMs };
+  const lifeMs = earliestMs + grant.lifeMs - sentAtMs;
+  return { grant: { ...grant, lifeMs }, earliestMs: sentAtMs };
 }
 
 /** Whether time may lift what was in the way. */
 function mayPass(error: unknown): boolean {
-  if (error instanceof Unreachable) return true;
+  if (error instanceof Unreachable || error instanceof SlotLost) return true;
   if (!(error instanceof Refused)) return false;
   return error.code === 'too_many_requests' || error.code === 'queue_timeout' ||
     error.code === 'shutting_down' || error.code === 'storage_unavailable' ||

@@ -2,6 +2,8 @@
  * The client's time: a monotonic clock, so that a jump of the wall clock neither shortens nor
  * lengthens a lease, and timers. Tests put a manual one in its place.
  */
+import { onAbort } from './abort.ts';
+
 export interface Clock {
   nowMs(): number;
   /**
@@ -29,14 +31,13 @@ export const systemClock: Clock = {
 export function pause(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((done, fail) => {
     if (signal?.aborted) return fail(signal.reason);
-    const abort = () => {
-      cancel();
-      fail(signal?.reason);
-    };
     const cancel = clock.after(ms, () => {
-      signal?.removeEventListener('abort', abort);
+      forget();
       done();
     });
-    signal?.addEventListener('abort', abort, { once: true });
+    const forget = onAbort(signal, () => {
+      cancel();
+      fail(signal?.reason);
+    });
   });
 }

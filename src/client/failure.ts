@@ -60,11 +60,12 @@ export class BadAnswer extends NthbouncerError {
 
 /**
  * `gone`: the server took the slot back. `unrenewed`: no renewal came through in time.
- * `request_deadline`: the lease reached the longest life that the pool allows.
+ * `request_deadline`: the lease reached the longest life that the pool allows. `late`: the grant
+ * came when its lease was over, or so near to it that no work could begin.
  */
-export type LossCause = 'gone' | 'unrenewed' | 'request_deadline';
+export type LossCause = 'gone' | 'unrenewed' | 'request_deadline' | 'late';
 
-/** The reason of a slot's signal: the work must stop. */
+/** The reason of a slot's signal: the work must stop. Of an acquire: it came too late to begin. */
 export class SlotLost extends NthbouncerError {
   override name = 'SlotLost';
   readonly code = 'slot_lost';
@@ -80,4 +81,5 @@ const SENTENCES: Readonly<Record<LossCause, string>> = {
   gone: 'The server took the slot back.',
   unrenewed: 'The lease could not be renewed in time.',
   request_deadline: 'The lease reached its request deadline.',
+  late: 'The grant came too late: no time of its lease was left to work in.',
 };

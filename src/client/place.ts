@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts';
 import { Refused } from './failure.ts';
 import type { Transport } from './transport.ts';
 import { grantOf } from './transport.ts';
+import { callBack } from './warning.ts';
 
 const EVERY_MS = 2_000;
 const FIRST_MS = 200;
@@ -54,7 +55,8 @@ export class PlaceWatch {
       return;
     } catch (error) {
       if (this.#isOver) return;
-      if (error instanceof Refused && error.place !== undefined) onPlace(error.place);
+      const place = error instanceof Refused ? error.place : undefined;
+      if (place !== undefined) callBack('onPlace', () => onPlace(place));
     }
     this.#cancel = clock.after(EVERY_MS, () => void this.#ask(), true);
   }
@@ -63,8 +65,6 @@ export class PlaceWatch {
     const stray = this.#found;
     if (stray === null || stray === this.#held) return;
     this.#found = null;
-    const body = { status: 500 };
-    this.#parts.transport.post({ path: `${stray}/release`, body, limitMs: LIMIT_MS })
-      .catch(() => {});
+    void this.#parts.transport.giveBack(stray);
   }
 }

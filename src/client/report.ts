@@ -38,8 +38,13 @@ export function reportOf(response: Pick<Response, 'status' | 'headers'>): Report
   };
 }
 
-/** Two reports as one: counts add up, of the rest the later one stands. */
-export function merged(earlier: Report, later: Report): Report {
+/**
+ * Two reports as one: counts add up, of the rest the later one stands. A field that is undefined
+ * says nothing.
+ */
+export function merged(earlier: Report, told: Report): Report {
+  const said = Object.entries(told).filter(([, value]) => value !== undefined);
+  const later: Report = Object.fromEntries(said);
   const throttled = (earlier.throttled ?? 0) + (later.throttled ?? 0);
   const counts = {
     ...(throttled === 0 ? {} : { throttled }),

@@ -11,6 +11,7 @@ import { BadAnswer, Refused, SlotLost, Unreachable } from './failure.ts';
 import type { Report } from './report.ts';
 import { merged, reportOf } from './report.ts';
 import type { Grant, Transport } from './transport.ts';
+import { callBack, warn } from './warning.ts';
 
 const RELEASE_TRIES = 4;
 const RELEASE_LIMIT_MS = 5_000;
@@ -23,7 +24,9 @@ export interface SlotParts {
   readonly grant: Grant;
   /** The earliest instant at which the server can have granted the lease. */
   readonly earliestMs: number;
-  /** How long before the lease's end the signal fires; told the term. */
+  /** How long the acquire had waited before the try that brought the grant. */
+  readonly waitedMs: number;
+  /** How long before the lease's end the signal fires; told the slot's `termMs`. */
   readonly marginMs: (termMs: number) => number;
   readonly onRenewed?: (() => void) | undefined;
 }
@@ -32,8 +35,9 @@ export class Slot implements AsyncDisposable {
   readonly slotId: string;
   /** Grows with every grant: whoever stores results can refuse those of an older holder. */
   readonly fence: number;
+  /** How long the lease lasts unless renewed: the pool's term, or its whole life if shorter. */
   readonly termMs: number;
-  /** How long the acquire waited in the pool's queue. */
+  /** How long the acquire waited: in the pool's queue, and between its tries. */
   readonly queuedMs: number;
   readonly #parts: SlotParts;
   readonly #lost = new AbortController();
@@ -52,16 +56,15 @@ export class Slot implements AsyncDisposable {
     this.#parts = parts;
     this.slotId = grant.slotId;
     this.fence = grant.fence;
-    this.termMs = grant.termMs;
-    this.queuedMs = grant.queuedMs;
+    // The life of a grant that is told late may be over.
+    this.termMs = Math.max(0, Math.min(grant.termMs, grant.lifeMs));
+    this.queuedMs = Math.round(parts.waitedMs) + grant.queuedMs;
     this.#renewEveryMs = Math.min(grant.renewIntervalMs, grant.termMs / 3);
     // What is no length of time would let the signal fire too late, or never.
-    const marginMs = parts.marginMs(grant.termMs);
-    const half = grant.termMs / 2;
+    const marginMs = parts.marginMs(this.termMs);
+    const half = this.termMs / 2;
     this.#marginMs = marginMs >= 0 ? Math.min(marginMs, half) : half;
-    const beyondMs = grant.requestDeadline - grant.leaseDeadline;
-    const lifeMs = grant.leaseMs ?? grant.termMs + beyondMs;
-    this.#requestEndsAtMs = earliestMs + lifeMs;
+    this.#requestEndsAtMs = earliestMs + grant.lifeMs;
     this.#endsAtMs = Math.min(earliestMs + grant.termMs, this.#requestEndsAtMs);
     this.#arm(earliestMs + this.#renewEveryMs);
   }
@@ -111,7 +114,7 @@ export class Slot implements AsyncDisposable {
 
   /** After work that is done, whose result a release that is refused must not take away. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch(warn);
+    await this.release().catch((error) => warn('the release of a slot was refused', error));
   }
 
   async #release(): Promise<boolean> {
@@ -189,7 +192,8 @@ export class Slot implements AsyncDisposable {
     const endsAtMs = Math.min(sentAtMs + this.termMs, this.#requestEndsAtMs);
     this.#endsAtMs = Math.max(this.#endsAtMs, endsAtMs);
     this.#arm(sentAtMs + this.#renewEveryMs);
-    this.#parts.onRenewed?.();
+    const { onRenewed } = this.#parts;
+    if (onRenewed !== undefined) callBack('onRenewed', onRenewed);
   }
 
   #lose(cause: LossCause): void {
@@ -218,13 +222,6 @@ function isAnswer(seen: Response | Report): seen is Response {
 function isOfReport(error: unknown): boolean {
   return error instanceof Refused &&
     (error.code === 'invalid_request' || error.code === 'payload_too_large');
-}
-
-/** Tells on the runtime's own way for what does not end a program. */
-function warn(error: unknown): void {
-  const { process } = globalThis as { process?: { emitWarning?: (line: string) => void } };
-  const why = error instanceof Error ? error.message : String(error);
-  process?.emitWarning?.(`nthbouncer: the release of a slot was refused: ${why}`);
 }
 
 function isServerTrouble(error: unknown): boolean {

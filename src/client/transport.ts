@@ -4,6 +4,7 @@
  */
 import type { ErrorCode } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
+import { onAbort } from './abort.ts';
 import type { Clock } from './clock.ts';
 import { BadAnswer, Refused, Unreachable } from './failure.ts';
 import { plainUrl } from './plain_url.ts';
@@ -34,6 +35,8 @@ export interface Answer {
   readonly headers: Headers;
 }
 
+const GIVE_BACK_LIMIT_MS = 5_000;
+
 export class Transport {
   readonly #base: string;
   readonly #key: Key | undefined;
@@ -53,8 +56,7 @@ export class Transport {
     const { signal, limitMs } = call;
     signal?.throwIfAborted();
     const controller = new AbortController();
-    const abort = () => controller.abort(signal?.reason);
-    signal?.addEventListener('abort', abort, { once: true });
+    const forget = onAbort(signal, () => controller.abort(signal?.reason));
     const late = new Unreachable(`No answer came within ${Math.ceil(limitMs)} ms.`);
     const cancel = this.#clock.after(limitMs, () => controller.abort(late));
     try {
@@ -71,8 +73,15 @@ export class Transport {
       throw refusal(response, body);
     } finally {
       cancel();
-      signal?.removeEventListener('abort', abort);
+      forget();
     }
+  }
+
+  /** Gives a slot back that nobody will use, which teaches the server nothing. */
+  async giveBack(slotId: string): Promise<void> {
+    const call = { path: `${slotId}/release`, body: { status: 500 }, limitMs: GIVE_BACK_LIMIT_MS };
+    // Where that fails the lease ends by itself.
+    await this.post(call).catch(() => {});
   }
 
   async #send(
@@ -116,14 +125,12 @@ function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
 /** What the answer to an acquire must hold. */
 export interface Grant {
   readonly slotId: string;
-  readonly leaseDeadline: number;
-  readonly requestDeadline: number;
   readonly termMs: number;
   readonly renewIntervalMs: number;
   readonly fence: number;
   readonly queuedMs: number;
-  /** The lease's whole life, where it is shorter than its term. */
-  readonly leaseMs: number | null;
+  /** From the grant to the request deadline; it may be shorter than the term. */
+  readonly lifeMs: number;
 }
 
 const NUMBERS = [
@@ -142,15 +149,14 @@ export function grantOf({ body, headers }: Answer): Grant {
     throw new BadAnswer('The answer to an acquire is no grant.');
   }
   const numbers = body as Record<(typeof NUMBERS)[number], number>;
+  const { termMs, leaseDeadline, requestDeadline } = numbers;
   return {
     slotId,
-    leaseDeadline: numbers.leaseDeadline,
-    requestDeadline: numbers.requestDeadline,
-    termMs: numbers.termMs,
+    termMs,
     renewIntervalMs: numbers.renewIntervalMs,
     fence: numbers.fence,
     queuedMs: countIn(headers, 'x-nthpool-queued-ms') ?? 0,
-    leaseMs: countIn(headers, 'x-nthpool-lease-ms') ?? null,
+    lifeMs: countIn(headers, 'x-nthpool-lease-ms') ?? termMs + requestDeadline - leaseDeadline,
   };
 }
 

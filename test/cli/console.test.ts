@@ -203,7 +203,7 @@ describe('Fresh', () => {
   const entry = (id: string, at: number) => ({ id, at });
 
   it('shows every entry once, oldest first, late ones too', () => {
-    const fresh = new Fresh([entry('b', 20_000), entry('a', 10_000)], 0);
+    const fresh = new Fresh([entry('b', 20_000), entry('a', 10_000)], 20_000);
     expect(fresh.sinceMs).toBe(15_000);
     const found = [entry('d', 21_000), entry('late', 19_000), entry('b', 20_000)];
     expect(fresh.take(found).map(({ id }) => id)).toEqual(['late', 'd']);
@@ -211,9 +211,10 @@ describe('Fresh', () => {
     expect(fresh.sinceMs).toBe(16_000);
   });
 
-  it('begins at now where nothing was shown', () => {
-    expect(new Fresh([], 50_000).sinceMs).toBe(45_000);
-  });
+  it.each([['nothing', []], ['what is old', [entry('a', 10_000)]]])(
+    'begins at now where %s was there: older entries are no news',
+    (_, there) => expect(new Fresh(there, 50_000).sinceMs).toBe(45_000),
+  );
 });
 
 describe('the table of the log', () => {
@@ -232,6 +233,12 @@ describe('the table of the log', () => {
         ['401', 'a', 'GET /v1/models'],
         ['-', '-', 'PUT /x'],
       ]);
+  });
+
+  it('tells how many refusals a summary row stands for', () => {
+    const [titles = '', ...lines] = tableOf([row, { ...row, outcome: 'x', count: 560 }], COLUMNS);
+    const at = titles.indexOf('COUNT');
+    expect(lines.map((line) => line.slice(at, at + 5))).toEqual(['    -', '  560']);
   });
 
   it('stands in the same columns whatever else is printed with a row', () => {

@@ -1,18 +1,8 @@
 /** Acquiring: budgets, back-off, restarts, and what becomes of a try without an answer. */
 import { describe, expect, it } from 'vitest';
-import { backoffMs } from '../../src/client/backoff.ts';
-import { BadAnswer, connect, Refused, Unreachable } from '../../src/client/client.ts';
-import { FakeServer, json } from './fake_server.ts';
-import { ManualClock } from './manual_clock.ts';
-
-function make() {
-  const clock = new ManualClock();
-  const server = new FakeServer(clock);
-  const options = { url: 'http://127.0.0.1:1/', key: 'k', fetch: server.fetch };
-  const pool = connect({ ...options, pool: 'p', clock, random: () => 0 });
-  const acquires = () => server.seen.filter(({ verb }) => verb === 'acquire');
-  return { clock, server, pool, acquires };
-}
+import { BadAnswer, connect, Refused, SlotLost, Unreachable } from '../../src/client/client.ts';
+import { json } from './fake_server.ts';
+import { make } from './stage.ts';
 
 const full = (retryAfterMs: number) =>
   json(429, { error: 'too_many_requests', message: 'Full.', reason: 'full', retryAfterMs }, {
@@ -76,6 +66,15 @@ describe('Pool.acquire', () => {
     },
   );
 
+  it.each([{ slots: NaN }, { slots: Infinity }, { tokens: NaN }])(
+    'takes no %o for a wish that was left out, and sends nothing',
+    async (options) => {
+      const { server, pool } = make();
+      await expect(pool.acquire(options)).rejects.toThrow(TypeError);
+      expect(server.seen).toEqual([]);
+    },
+  );
+
   it('waits for a key no longer than for an answer, nor beyond its signal', async () => {
     const { clock, server } = make();
     const options = { url: 'http://h', pool: 'p', fetch: server.fetch, clock, random: () => 0 };
@@ -134,11 +133,33 @@ describe('Pool.acquire', () => {
 
   it('joins the line again when the pool lets nobody wait so long', async () => {
     const { clock, server, pool, acquires } = make();
-    server.refusals.push(json(504, { error: 'queue_timeout', message: 'Over.' }));
+    const over = () => json(504, { error: 'queue_timeout', message: 'Over.' });
+    server.refusals.push(over(), over());
+    server.queuedMs = 50;
+    server.way = () => ({ thereMs: 0, backMs: 500 });
     const acquired = pool.acquire({ waitMs: 5_000 });
-    await clock.pass(200);
-    await acquired;
-    expect(acquires()).toHaveLength(2);
+    await clock.pass(2_000);
+    expect(acquires()).toHaveLength(3);
+    // Two tries with a pause after each, and the queue's own count of the third.
+    expect((await acquired).queuedMs).toBe(2 * (500 + 100) + 50);
+  });
+
+  it('asks again after a pause when a grant came too late, and says so in the end', async () => {
+    const { clock, server, pool, acquires } = make();
+    server.requestTimeoutMs = 1_000;
+    server.way = (verb) => ({ thereMs: 0, backMs: verb === 'acquire' ? 950 : 0 });
+    const once = pool.acquire().catch((error) => error);
+    await clock.pass(950);
+    expect(await once).toBeInstanceOf(SlotLost);
+    expect(await once).toMatchObject({ cause: 'late' });
+    const acquired = pool.acquire({ waitMs: 5_000 }).catch((error) => error);
+    await clock.pass(20_000);
+    expect(await acquired).toMatchObject({ cause: 'late' });
+    const [, first, ...rest] = acquires().map(({ atMs }) => atMs);
+    expect(rest.map((atMs) => atMs - (first ?? 0))).toEqual([1_050, 2_200, 3_550]);
+    // No work was done: that teaches the server nothing.
+    const released = { state: 'released', report: { status: 500 } };
+    expect(server.leases).toMatchObject([released, released, released, released, released]);
   });
 
   it('survives a restart of the server', async () => {
@@ -249,40 +270,5 @@ describe('Pool.acquire', () => {
     await expect(acquired).rejects.toThrow('enough');
     await clock.pass(10_000);
     expect(acquires()).toHaveLength(1);
-  });
-});
-
-describe('Pool.run', () => {
-  it('releases with what the work reported, and gives its result', async () => {
-    const { server, pool } = make();
-    const result = await pool.run((slot) => {
-      slot.report(new Response('', { status: 429, headers: { 'retry-after': '3' } }));
-      slot.report(
-        new Response('', { headers: { 'x-ratelimit-remaining': '5', 'x-secret': 's' } }),
-      );
-      return 42;
-    });
-    expect(result).toBe(42);
-    expect(server.leases[0]).toMatchObject({
-      state: 'released',
-      report: { status: 200, throttled: 1, headers: { 'x-ratelimit-remaining': '5' } },
-    });
-  });
-
-  it('releases when the work fails, and tells its error', async () => {
-    const { server, pool } = make();
-    const failing = pool.run(() => Promise.reject(new Error('work')));
-    await expect(failing).rejects.toThrow('work');
-    expect(server.leases[0]).toMatchObject({ state: 'released', report: { status: 500 } });
-  });
-});
-
-describe('backoffMs', () => {
-  it('never waits less than it was asked to, and grows', () => {
-    expect(backoffMs(1, undefined, 0)).toBe(100);
-    expect(backoffMs(1, 3_000, 0)).toBe(3_000);
-    expect(backoffMs(1, 3_000, 1)).toBe(3_750);
-    expect(backoffMs(4, undefined, 0)).toBe(800);
-    expect(backoffMs(99, undefined, 1)).toBe(2_500);
   });
 });

@@ -38,6 +38,8 @@ export class FakeServer {
   isDown = false;
   /** Where a waiting acquire stands, told to those who ask; 0: it does not wait. */
   place = 0;
+  /** What a grant tells of its wait. */
+  queuedMs = 0;
   way: (verb: string) => Way = () => ({ thereMs: 0, backMs: 0 });
   /** Called at the instant at which a lease ran out. */
   lapsed: (lease: Lease) => void = () => {};
@@ -116,7 +118,10 @@ export class FakeServer {
       termMs: this.termMs,
       renewIntervalMs: this.termMs / 3,
       fence: this.leases.length,
-    }, isShort ? { 'x-nthpool-lease-ms': String(this.requestTimeoutMs) } : {});
+    }, {
+      'x-nthpool-queued-ms': String(this.queuedMs),
+      ...(isShort ? { 'x-nthpool-lease-ms': String(this.requestTimeoutMs) } : {}),
+    });
   }
 
   #watch(lease: Lease): void {

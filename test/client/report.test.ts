@@ -1,7 +1,8 @@
 /** Which of an answer's headers a report keeps: every one that the server can read rates from. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { reportOf } from '../../src/client/report.ts';
+import type { Report } from '../../src/client/report.ts';
+import { merged, reportOf } from '../../src/client/report.ts';
 
 interface Sample {
   readonly headers?: Record<string, string | string[]>;
@@ -25,6 +26,24 @@ describe('reportOf', () => {
     expect(lost).toEqual([]);
     const headers = new Headers({ 'set-cookie': 'a', authorization: 'b', 'content-type': 'c' });
     expect(reportOf({ status: 200, headers })).toEqual({ status: 200 });
+  });
+});
+
+describe('merged', () => {
+  it('keeps what a later report leaves undefined', () => {
+    const answer = { status: 503, headers: { 'retry-after': '5' } };
+    const later = { status: undefined, headers: undefined, tokens: 10 } as unknown as Report;
+    expect(merged(answer, later)).toEqual({ ...answer, tokens: 10 });
+    expect(merged({}, later)).toStrictEqual({ tokens: 10 });
+  });
+
+  it('adds up what counts, and lets the headers of an earlier answer go', () => {
+    const answer = { status: 429, throttled: 1, headers: { 'retry-after': '5' }, tokens: 3 };
+    expect(merged(merged(answer, answer), { status: 200, tokens: 4 })).toEqual({
+      status: 200,
+      throttled: 2,
+      tokens: 10,
+    });
   });
 });
 

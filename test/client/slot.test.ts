@@ -1,17 +1,10 @@
 /** A held slot: renewals, and that its signal never fires too late. */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { connect, type Slot, SlotLost } from '../../src/client/client.ts';
-import { FakeServer, json } from './fake_server.ts';
-import { ManualClock, settled } from './manual_clock.ts';
-
-function make() {
-  const clock = new ManualClock();
-  const server = new FakeServer(clock);
-  const options = { url: 'http://127.0.0.1:1', key: 'k', fetch: server.fetch };
-  const pool = connect({ ...options, pool: 'p', clock, random: () => 0 });
-  return { clock, server, pool };
-}
+import { type Slot, SlotLost } from '../../src/client/client.ts';
+import { json } from './fake_server.ts';
+import { settled } from './manual_clock.ts';
+import { make } from './stage.ts';
 
 describe('Slot', () => {
   it('renews at a third of the term, for as long as it is held', async () => {
@@ -69,7 +62,7 @@ describe('Slot', () => {
     expect(await slot.release()).toBe(false);
   });
 
-  it.each([[7_000, 6_700], [2_000, 1_700]])(
+  it.each([[7_000, 6_700], [2_000, 1_800]])(
     'ends before a request deadline of %i ms, longer or shorter than the term',
     async (requestTimeoutMs, firesAtMs) => {
       const { clock, server, pool } = make();
@@ -79,6 +72,24 @@ describe('Slot', () => {
       expect(slot.signal.aborted).toBe(false);
       await clock.pass(1);
       expect(slot.signal.reason).toMatchObject({ cause: 'request_deadline' });
+    },
+  );
+
+  it.each([[1_000, 900], [2_100, 1_890], [5_000, 4_500], [29_000, 27_000]])(
+    'leaves time to work in a life of %i ms under a much longer term',
+    async (requestTimeoutMs, firesAtMs) => {
+      const { clock, server, pool } = make();
+      server.termMs = 30_000;
+      server.requestTimeoutMs = requestTimeoutMs;
+      const told: number[] = [];
+      const slot = await pool.acquire();
+      await pool.acquire({ marginMs: (termMs) => told.push(termMs) });
+      expect([slot.termMs, ...told]).toEqual([requestTimeoutMs, requestTimeoutMs]);
+      await clock.pass(firesAtMs - 1);
+      expect(slot.signal.aborted).toBe(false);
+      await clock.pass(1);
+      expect(slot.signal.reason).toMatchObject({ cause: 'request_deadline' });
+      expect(server.leases[0]?.state).toBe('held');
     },
   );
 

@@ -1,9 +1,11 @@
 /** The client as programs have it: the package's own entry, on Node as JavaScript and on Deno. */
 import { execFile } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../src/client/client.ts';
-import { sleep } from './process.ts';
+import { freshFolder, sleep } from './process.ts';
 import { type PoolCalls, Server } from './server.ts';
 
 const run = promisify(execFile);
@@ -29,7 +31,37 @@ const PROGRAM = `
   console.log(JSON.stringify(seen));
 `;
 
+const TYPED = `
+  import { connect } from 'nthbouncer/client';
+  import type { Slot } from 'nthbouncer/client';
+  const pool = connect({ url: 'http://127.0.0.1:8787', pool: 'p', key: 'k' });
+  const fenceOf = (slot: Slot) => slot.fence;
+  export const fence: number = await pool.run(fenceOf, { waitMs: 10 });
+  // @ts-expect-error: the types are there, and say what there is.
+  void pool.nothing;
+`;
+
+/** A project that has this one among its packages, as `npm install ../nthbouncer` leaves it. */
+function project(): string {
+  const folder = freshFolder();
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(resolve('.'), join(folder, 'node_modules', 'nthbouncer'));
+  const dependencies = { nthbouncer: `file:${resolve('.')}` };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
+  writeFileSync(join(folder, 'typed.ts'), TYPED);
+  return folder;
+}
+
 describe('nthbouncer/client', () => {
+  it.each([
+    ['deno', ['check', '--quiet', 'typed.ts']],
+    ['tsc', ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'esnext', 'typed.ts']],
+  ])('has its types for %s', async (program, words) => {
+    const path = resolve('node_modules/.bin', program);
+    // It rejects where the program finds an error.
+    await run(path, words, { cwd: project() });
+  });
+
   it.each([
     ['node', ['--input-type=module', '--eval', PROGRAM]],
     ['node_modules/.bin/deno', ['eval', `import process from 'node:process';${PROGRAM}`]],

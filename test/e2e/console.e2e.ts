@@ -127,7 +127,7 @@ describe('the console', () => {
     expect(outcomes).toContain('It must be one of granted, client_gone, invalid_request, ');
   });
 
-  it('follows the access log', async () => {
+  it('follows the access log, through a restart of the server too', async () => {
     const { key } = await server.pool('logged');
     const pool = connect({ url: server.origin, pool: 'logged', key });
     // The older one was not asked for, and is no news either.
@@ -139,11 +139,17 @@ describe('the console', () => {
     await printed();
     await (await pool.acquire({ holder: 'after' })).release();
     await printed();
+    await server.stop();
+    await sleep(1_500);
+    await server.start();
+    await (await pool.acquire({ holder: 'later' })).release();
+    await printed();
     await sleep(1_500);
     process.kill('SIGTERM');
-    const { out } = await finished;
+    const { out, err } = await finished;
     const holders = out.trim().split('\n').map((line) => JSON.parse(line).holder);
-    expect(holders).toEqual(['before', 'after']);
+    expect(holders).toEqual(['before', 'after', 'later']);
+    expect(err).toMatch(/^nthbouncer: http:.* does not answer: .*; it is asked again .*\n$/);
   });
 
   it('finds a server well, and one that is not there', async () => {

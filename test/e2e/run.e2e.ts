@@ -181,6 +181,24 @@ describe('run', () => {
     expect(code).toBe(124);
   });
 
+  it('works for most of a life much shorter than the term, and ends in time', async () => {
+    const short = { termMs: 30_000, requestTimeoutMs: 2_000 };
+    const calls = await server.pool('short', { concurrency: { limit: 1 }, lease: short });
+    const env = { NTHBOUNCER_URL: server.origin, NTHBOUNCER_KEY: calls.key };
+    expect(await start(['run', 'short', '--', 'true'], env).finished).toMatchObject({ code: 0 });
+    const ticker = new Ticker(server.folder);
+    const { finished } = start(['run', 'short', '--', ...ticker.command], env);
+    await ticker.begun();
+    const endsAtMs = Math.max(...await calls.deadlines());
+    const { code, err } = await finished;
+    expect({ code, err }).toEqual({
+      code: 124,
+      err: 'nthbouncer: The lease reached its request deadline. The command must end.\n',
+    });
+    expect(ticker.lastMs).toBeLessThan(endsAtMs);
+    expect(await calls.deadlines()).toEqual([]);
+  });
+
   it("does not mind a wall clock that jumps, its own and the server's", async () => {
     const isJumpy = { program: sources('test/e2e/jumpy_main.ts') };
     const jumpy = await startServer(isJumpy);
@@ -206,8 +224,9 @@ describe('run', () => {
     const { code, out } = await running.finished;
     expect(code).toBe(137);
     expect(out).toContain('heard');
-    const polite = run([], ['sh', '-c', 'trap "exit 3" TERM; while :; do sleep 0.05; done']);
-    await sleep(1_500);
+    const loop = 'trap "exit 3" TERM; echo begun; while :; do sleep 0.05; done';
+    const polite = run([], ['sh', '-c', loop]);
+    while (!polite.out.includes('begun')) await sleep(20);
     polite.process.kill('SIGTERM');
     expect((await polite.finished).code).toBe(3);
   });
