@@ -108,8 +108,8 @@ export class PoolGovernor implements Governor {
   }
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
-    if (outcome.tokens !== undefined) this.#operator.settle(nowMs, start, outcome.tokens);
     if (outcome.kind === 'unsent') this.#operator.unsent(nowMs, start);
+    else this.#operator.settle(nowMs, start, outcome.tokens ?? start.tokens);
     if (outcome.kind === 'throttled') this.#refusals.note(nowMs);
     this.#learning.ended(nowMs, start, outcome);
     this.#compare(nowMs, start);

@@ -215,6 +215,17 @@ describe('operator tpm', () => {
     expect(after.opensAtMs(0, 201)).toBe(T0 + 60_000);
   });
 
+  test('a call that outlasted its minute gives back nothing of those after it', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
+    const long = driver.start(400);
+    driver.nowMs += 30_000;
+    driver.start(600);
+    driver.nowMs += 31_000;
+    driver.end(long, { kind: 'ok', tokens: 10 });
+    expect(driver.isOpen(400)).toBe(true);
+    expect(driver.isOpen(401)).toBe(false);
+  });
+
   test('a wait for tokens is not firm: settling may end it earlier', () => {
     const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
     driver.start(1000);
