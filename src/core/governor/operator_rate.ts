@@ -82,8 +82,8 @@ export class OperatorRate {
 
   /**
    * Starts that an earlier process granted, oldest first. Saved starts tell all of them. Of tokens
-   * the saved say what was settled by then; the starts tell the rest as it was reserved. Any of them
-   * may be settled lower yet: whose calls still run is not known here.
+   * the saved say what was settled by then; the starts tell the rest as it was reserved. Each may
+   * be settled lower yet: which of their calls still run is not known here.
    */
   restore(nowMs: number, rows: readonly PastStart[], saved: SavedRates): void {
     const { tokens: taken = [], starts, atMs: savedAtMs } = saved;
