@@ -39,10 +39,29 @@ export type Decision =
 const GRANT: Decision = { kind: 'grant' };
 const WAIT: Decision = { kind: 'wait' };
 
-/** Whether a gate is sure to open only after a budget has ended. */
-export function isHopeless(opening: Opening, budgetEndsAtMs: number): boolean {
-  return opening.kind === 'shut' && opening.isFirm && opening.atMs !== Infinity &&
-    opening.atMs > budgetEndsAtMs;
+/** Who waits for `opening`: with how many before it, and until when. */
+interface Wait {
+  readonly nowMs: number;
+  readonly tokens: number;
+  readonly ahead: number;
+  /** The end of the budget. */
+  readonly untilMs: number;
+}
+
+/** By which gates somebody is turned away, and when to come again. */
+interface Turned {
+  readonly reason: RefusalReason;
+  readonly retryAfterMs: number;
+}
+
+/** The refusal of a waiter whom the gates are sure not to let in within its budget; else null. */
+export function hopeless(pool: Pool, opening: Opening, wait: Wait): Turned | null {
+  const { nowMs, tokens, ahead, untilMs } = wait;
+  if (opening.kind === 'open' || opening.atMs <= untilMs) return null;
+  const firmAtMs = pool.firmAtMs(nowMs, tokens, ahead);
+  if (firmAtMs <= untilMs) return null;
+  const atMs = opening.atMs === Infinity ? firmAtMs : opening.atMs;
+  return { reason: opening.reason, retryAfterMs: pool.retryAfterMs(atMs, nowMs) };
 }
 
 /** Decides a fresh acquire. `waitMs` is the budget after clamping. */
@@ -53,12 +72,12 @@ export function decide(pool: Pool, ask: Ask, options: { nowMs: number; waitMs: n
   const ahead = pool.queue.length;
   const opening = pool.opening(nowMs, ask.tokens, ahead);
   if (opening.kind === 'shut') {
-    const reason = opening.reason;
-    const retryAfterMs = pool.retryAfterMs(opening.atMs, nowMs);
-    if (waitMs === 0) return { kind: 'refuse', reason, retryAfterMs };
-    // An end that nobody knows (paused until resumed) may come within any budget.
-    if (isHopeless(opening, nowMs + waitMs)) {
-      return { kind: 'refuse', reason, retryAfterMs };
+    const { tokens } = ask;
+    const turned = hopeless(pool, opening, { nowMs, tokens, ahead, untilMs: nowMs + waitMs });
+    if (turned !== null) return { kind: 'refuse', ...turned };
+    const { reason, atMs } = opening;
+    if (waitMs === 0) {
+      return { kind: 'refuse', reason, retryAfterMs: pool.retryAfterMs(atMs, nowMs) };
     }
   } else if (ahead === 0 && pool.fits(ask.slots)) return GRANT;
   if (waitMs === 0) {

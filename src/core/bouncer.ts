@@ -76,7 +76,6 @@ export class Bouncer {
     pool.settings = settings;
     pool.governor.configure(nowMs, settings);
     this.#moves.refuseTooWide(nowMs, pool);
-    this.#moves.refuseHopeless(pool, nowMs);
     this.#moves.admit(pool, nowMs);
   }
 
@@ -155,7 +154,6 @@ export class Bouncer {
   /** An operator's pause (null: resumed). Waiters keep their place unless it outlasts them. */
   setPause(nowMs: number, pool: Pool, pause: Pause | null): void {
     pool.setPause(nowMs, pause);
-    this.#moves.refuseHopeless(pool, nowMs);
     this.#moves.admit(pool, nowMs);
   }
 

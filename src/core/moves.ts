@@ -5,7 +5,7 @@
  */
 import type { Cause, Refusal } from './admission.ts';
 import type { Ask, Gauge } from './ask.ts';
-import { isHopeless } from './admission.ts';
+import { hopeless } from './admission.ts';
 import { assert } from './assert.ts';
 import { Due } from './due.ts';
 import type { Door, Lease } from './lease.ts';
@@ -14,6 +14,12 @@ import type { Pool } from './pool.ts';
 import type { Waiter } from './queue.ts';
 import type { Sequence } from './sequence.ts';
 import { slotsMax } from './settings.ts';
+
+/**
+ * Waiters that may be judged each ms, on the average: so much of the time, and no more, goes into
+ * it where a queue is long and much happens.
+ */
+const JUDGED_PER_MS = 200;
 
 /** How a wait ended. */
 export type Settlement =
@@ -83,10 +89,8 @@ export class Moves {
     pool.move(lease, 'held');
     pool.governor.started(nowMs, lease.start);
     if (isLock) this.due.set(lease, Math.min(nowMs + termMs, requestDeadlineMs));
-    assert(
-      pool.inUse <= pool.governor.limit || pool.leases.size === 1,
-      'no grant passes the limit',
-    );
+    const isWithin = pool.inUse <= pool.governor.limit || pool.leases.size === 1;
+    assert(isWithin, 'no grant passes the limit');
     this.#options.effects.changed(lease);
     return lease;
   }
@@ -137,14 +141,21 @@ export class Moves {
   endAndAdmit(nowMs: number, pool: Pool, end: { lease: Lease; outcome: Outcome }): void {
     this.end(pool, end.lease);
     pool.pace.note(nowMs - end.lease.grantedAtMs);
-    const before = openingAtMs(pool, nowMs);
     pool.governor.ended(nowMs, end.lease.start, end.outcome);
-    if (openingAtMs(pool, nowMs) > before) this.refuseHopeless(pool, nowMs);
     this.admit(pool, nowMs);
   }
 
-  /** Serves the queue from its head until a gate or the limit stops it. */
+  /**
+   * Serves the queue from its head until a gate or the limit stops it, and refuses whom the gates
+   * cannot let in any more: to be called after every change.
+   */
   admit(pool: Pool, nowMs: number): void {
+    // Behind a head that is refused the next may go at once.
+    do this.#serve(pool, nowMs); while (this.#refuseHopeless(pool, nowMs));
+    this.#arm(pool, nowMs);
+  }
+
+  #serve(pool: Pool, nowMs: number): void {
     for (let head = pool.queue.head; head !== null; head = pool.queue.head) {
       if (this.frozen.has(head.ask.door)) break;
       if (pool.opening(nowMs, head.ask.tokens, 0).kind === 'shut') break;
@@ -153,12 +164,11 @@ export class Moves {
       const lease = this.grant(nowMs, pool, head.ask);
       this.#options.effects.settled(head, { kind: 'granted', lease, gauge: pool.gauge(nowMs) });
     }
-    this.#arm(pool, nowMs);
   }
 
   /** Sets the instant at which time alone may let the pool's head in, or move its governor. */
   #arm(pool: Pool, nowMs: number): void {
-    let dueAtMs = later(pool.governor.dueAtMs, nowMs);
+    let dueAtMs = Math.min(later(pool.governor.dueAtMs, nowMs), pool.judgesAtMs);
     // A pause that is over is still there until it is resumed, and must hide nothing.
     if (pool.pause !== null) dueAtMs = Math.min(dueAtMs, later(pool.pause.untilMs, nowMs));
     const head = pool.queue.head;
@@ -178,29 +188,34 @@ export class Moves {
     }
   }
 
-  /** Refuses waiters whose budget ends before the gate can open for them. */
-  refuseHopeless(pool: Pool, nowMs: number): void {
-    let ahead = 0;
-    for (const waiter of pool.queue) {
-      const opening = pool.opening(nowMs, waiter.ask.tokens, ahead);
-      if (opening.kind === 'open' || !isHopeless(opening, waiter.dueAtMs)) {
-        ahead++;
-        continue;
-      }
-      const retryAfterMs = pool.retryAfterMs(opening.atMs, nowMs);
-      const cause = { kind: 'refused', reason: opening.reason, retryAfterMs } as const;
-      this.refuse(nowMs, pool, { waiter, cause });
+  /**
+   * Refuses whom the gates cannot let in within their budget; says whether the head was one. Over
+   * a long queue it may be put off a little.
+   */
+  #refuseHopeless(pool: Pool, nowMs: number): boolean {
+    const { queue } = pool;
+    const { head, length } = queue;
+    pool.judgesAtMs = Infinity;
+    if (head === null || pool.opening(nowMs, Infinity, length - 1).kind === 'open') return false;
+    const judgesAtMs = pool.judgedAtMs + Math.floor(length / JUDGED_PER_MS);
+    if (nowMs < judgesAtMs) {
+      pool.judgesAtMs = judgesAtMs;
+      return false;
     }
+    pool.judgedAtMs = nowMs;
+    let ahead = 0;
+    for (const waiter of queue) {
+      const { ask: { tokens }, dueAtMs: untilMs } = waiter;
+      const opening = pool.opening(nowMs, tokens, ahead);
+      const turned = hopeless(pool, opening, { nowMs, tokens, ahead, untilMs });
+      if (turned === null) ahead++;
+      else this.refuse(nowMs, pool, { waiter, cause: { kind: 'refused', ...turned } });
+    }
+    return queue.head !== head;
   }
 }
 
 /** The instant, where it is still to come. */
 function later(atMs: number, nowMs: number): number {
   return atMs > nowMs ? atMs : Infinity;
-}
-
-function openingAtMs(pool: Pool, nowMs: number): number {
-  if (pool.queue.head === null) return -Infinity;
-  const opening = pool.opening(nowMs, 0, 0);
-  return opening.kind === 'open' ? -Infinity : opening.atMs;
 }

@@ -29,6 +29,9 @@ export class Pool {
   settings: PoolSettings;
   readonly governor: Governor;
   pause: Pause | null = null;
+  /** When its waiters were judged last, and will be by time alone (Infinity: they need not). */
+  judgedAtMs = -Infinity;
+  judgesAtMs = Infinity;
   /** The pool's own next instant in the due heap. */
   dueAtMs = Infinity;
   place = -1;
@@ -103,7 +106,22 @@ export class Pool {
     if (this.pause === null || !this.isPaused(nowMs)) return opening;
     const { untilMs } = this.pause;
     if (opening.kind === 'shut' && opening.atMs > untilMs) return opening;
-    return { kind: 'shut', reason: 'paused', atMs: untilMs, isFirm: true };
+    return { kind: 'shut', reason: 'paused', atMs: untilMs };
+  }
+
+  /** Before this no start goes that has `ahead` others before it, whatever ends meanwhile. */
+  firmAtMs(nowMs: number, tokens: number, ahead: number): number {
+    const gatesAtMs = this.#gatesFirmAtMs(nowMs, tokens, ahead);
+    // An end that nobody knows (paused until resumed) may come at any time.
+    const isKnown = this.pause !== null && this.pause.untilMs < Infinity;
+    return isKnown ? Math.max(gatesAtMs, this.pause?.untilMs ?? nowMs) : gatesAtMs;
+  }
+
+  #gatesFirmAtMs(nowMs: number, tokens: number, ahead: number): number {
+    if (ahead > 0 || this.#leases.size > 0) return this.governor.firmAtMs(nowMs, tokens, ahead);
+    // With nothing in use there is no end of work that could open anything.
+    const opening = this.governor.opening(nowMs, tokens, 0);
+    return opening.kind === 'open' ? nowMs : opening.atMs;
   }
 
   /** The retry hint for a caller that finds no slot free, with `ahead` others before it. */

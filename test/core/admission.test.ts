@@ -167,7 +167,7 @@ describe('the rate', () => {
     const held = bench.hold();
     gate.openAtMs = T0 + 900;
     expect(bench.acquire({ waitMs: 80 })).toMatchObject({ kind: 'refused', reason: 'rate' });
-    gate.isFirm = false;
+    gate.firmUntilMs = T0 + 80;
     const waiter = bench.wait(80);
     gate.onEnd = () => gate.openAtMs = -Infinity;
     bench.release(held);

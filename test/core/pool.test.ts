@@ -92,7 +92,7 @@ describe('Pool.gauge', () => {
 });
 
 describe('Pool.opening', () => {
-  const rate = { kind: 'shut', reason: 'rate', atMs: T0 + 50, isFirm: true };
+  const rate = { kind: 'shut', reason: 'rate', atMs: T0 + 50 };
 
   it('is the pause while it lasts, and not from its end on', () => {
     const one = pool(1);
@@ -101,7 +101,6 @@ describe('Pool.opening', () => {
       kind: 'shut',
       reason: 'paused',
       atMs: T0 + 10,
-      isFirm: true,
     });
     expect(one.opening(T0 + 10, 0, 0)).toEqual({ kind: 'open' });
   });
@@ -115,8 +114,28 @@ describe('Pool.opening', () => {
       kind: 'shut',
       reason: 'paused',
       atMs: Infinity,
-      isFirm: true,
     });
+  });
+});
+
+describe('Pool.firmAtMs', () => {
+  it('is what the gates are sure of while anything is in use, or anybody stands before', () => {
+    const one = pool(2, T0 + 50);
+    (one.governor as Gate).firmUntilMs = T0 + 20;
+    one.move(lease('x', 1), 'held');
+    expect(one.firmAtMs(T0, 0, 0)).toBe(T0 + 20);
+    one.pause = { untilMs: T0 + 30, reason: null };
+    expect(one.firmAtMs(T0, 0, 0)).toBe(T0 + 30);
+    one.pause = { untilMs: Infinity, reason: null };
+    expect(one.firmAtMs(T0, 0, 0)).toBe(T0 + 20);
+  });
+
+  it('is the opening itself where nothing is in use', () => {
+    const one = pool(2, T0 + 50);
+    (one.governor as Gate).firmUntilMs = T0 + 20;
+    expect(one.firmAtMs(T0, 0, 0)).toBe(T0 + 50);
+    expect(one.firmAtMs(T0, 0, 1)).toBe(T0 + 20);
+    expect(one.firmAtMs(T0 + 60, 0, 0)).toBe(T0 + 60);
   });
 });
 

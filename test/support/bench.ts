@@ -7,6 +7,7 @@ import type { Admission } from '../../src/core/admission.ts';
 import { Bouncer } from '../../src/core/bouncer.ts';
 import type { Lease } from '../../src/core/lease.ts';
 import type { Settlement } from '../../src/core/moves.ts';
+import type { Outcome } from '../../src/core/outcome.ts';
 import type { Pool } from '../../src/core/pool.ts';
 import type { Waiter } from '../../src/core/queue.ts';
 import { Sequence } from '../../src/core/sequence.ts';
@@ -78,8 +79,7 @@ export class Bench {
     return this.bouncer.renew(this.nowMs, this.pool, slotId).kind;
   }
 
-  release({ slotId }: Lease): boolean {
-    const outcome = { kind: 'ok' } as const;
+  release({ slotId }: Lease, outcome: Outcome = { kind: 'ok' }): boolean {
     return this.bouncer.release(this.nowMs, this.pool, { slotId, outcome });
   }
 

@@ -14,7 +14,8 @@ export class Gate implements Governor {
   limit: number;
   /** The gate is shut before this instant. */
   openAtMs = -Infinity;
-  isFirm = true;
+  /** Until then it is sure to be shut, whatever ends; Infinity: as long as it is. */
+  firmUntilMs = Infinity;
   dueAtMs = Infinity;
   readonly starts: Start[] = [];
   readonly ends: { start: Start; outcome: Outcome }[] = [];
@@ -27,7 +28,11 @@ export class Gate implements Governor {
 
   opening(nowMs: number): Opening {
     if (nowMs >= this.openAtMs) return { kind: 'open' };
-    return { kind: 'shut', reason: 'rate', atMs: this.openAtMs, isFirm: this.isFirm };
+    return { kind: 'shut', reason: 'rate', atMs: this.openAtMs };
+  }
+
+  firmAtMs(nowMs: number): number {
+    return Math.max(nowMs, Math.min(this.openAtMs, this.firmUntilMs));
   }
 
   started(_nowMs: number, start: Start): void {

@@ -14,18 +14,12 @@ export type GovernorSettings = Pick<PoolSettings, 'concurrency' | 'rate'>;
 export type HoldReason = 'paused' | 'rate';
 
 /**
- * The earliest instant at which a start may happen, were nothing but time to pass. Where it is not
- * `isFirm`, an end of running work may open the gate earlier (then the pool asks again anyway), so
- * a waiter must not be refused early because of it.
+ * The earliest instant at which a start may happen, were nothing but time to pass: an end of
+ * running work may open the gate earlier, or shut it for longer.
  */
 export type Opening =
   | { readonly kind: 'open' }
-  | {
-    readonly kind: 'shut';
-    readonly reason: HoldReason;
-    readonly atMs: number;
-    readonly isFirm: boolean;
-  };
+  | { readonly kind: 'shut'; readonly reason: HoldReason; readonly atMs: number };
 
 /** What was known of a start when it was granted; the lease keeps it until it ends. */
 export interface Start {
@@ -146,6 +140,11 @@ export interface Governor {
    * the earliest. Asks only; takes nothing.
    */
   opening(nowMs: number, tokens: number, ahead: number): Opening;
+  /**
+   * The instant before which such a start is sure not to happen, whatever running work turns out
+   * to be: a waiter whose budget ends before it is refused. Now, or before, where nothing is sure.
+   */
+  firmAtMs(nowMs: number, tokens: number, ahead: number): number;
   /** One start was granted: taken from every gate in one step. */
   started(nowMs: number, start: Start): void;
   /** The started work ended. */

@@ -53,6 +53,11 @@ export class HeaderBudget {
     this.#pacer = new Pacer(0, unit === 'starts' ? BURST : 1);
   }
 
+  /** Whether it fills bit by bit, so that more may be left before it resets. */
+  get refills(): boolean {
+    return this.#refills;
+  }
+
   isTrusted(nowMs: number): boolean {
     return nowMs >= this.#distrustedUntilMs;
   }

@@ -95,8 +95,17 @@ export class HeaderGate {
   }
 
   tokensOpenAtMs(nowMs: number, tokens: number): number {
+    if (tokens <= 0) return nowMs;
     const pacedAtMs = this.tokens?.opensAtMs(nowMs, tokens, 0) ?? nowMs;
     return Math.max(pacedAtMs, this.#stoppedUntilMs(nowMs, 'tokens', tokens) ?? nowMs);
+  }
+
+  /** The same of both, but for buckets that refill: of those any answer may tell more. */
+  firmAtMs(nowMs: number, tokens: number, ahead: number): number {
+    return Math.max(
+      this.requests?.refills === true ? nowMs : this.opensAtMs(nowMs, ahead),
+      this.tokens?.refills === true ? nowMs : this.tokensOpenAtMs(nowMs, tokens),
+    );
   }
 
   /** Until when no start is left; null where one is. */

@@ -50,13 +50,19 @@ export class OperatorRate {
     return this.#tokens.opensAtMs(nowMs, tokens, 0);
   }
 
+  /** Until when tokens are sure not to allow it, whatever running calls turn out to use. */
+  tokensFirmAtMs(nowMs: number, tokens: number): number {
+    if (this.#tokens === null || tokens <= 0) return nowMs;
+    return this.#tokens.firmAtMs(nowMs, tokens);
+  }
+
   startsFree(nowMs: number): number | null {
     return this.#starts?.free(nowMs) ?? null;
   }
 
   started(nowMs: number, tokens: number): void {
     this.#start(nowMs, 1);
-    this.#tokens?.take(nowMs, tokens);
+    this.#tokens?.take(nowMs, tokens, tokens);
   }
 
   #start(nowMs: number, count: number): void {
@@ -76,15 +82,16 @@ export class OperatorRate {
 
   /**
    * Starts that an earlier process granted, oldest first. Saved starts tell all of them. Of tokens
-   * the saved say what was settled by then; the starts tell the rest as it was reserved.
+   * the saved say what was settled by then; the starts tell the rest as it was reserved. Each may
+   * be settled lower yet: which of their calls still run is not known here.
    */
   restore(nowMs: number, rows: readonly PastStart[], saved: SavedRates): void {
     const { tokens: taken = [], starts, atMs: savedAtMs } = saved;
-    for (const [atMs, amount] of taken) this.#tokens?.take(Math.min(atMs, nowMs), amount);
+    for (const [atMs, amount] of taken) this.#tokens?.take(Math.min(atMs, nowMs), amount, amount);
     for (const { atMs, tokens } of rows) {
       const takenAtMs = Math.min(atMs, nowMs);
       if (starts === undefined) this.#start(takenAtMs, 1);
-      if (atMs > savedAtMs) this.#tokens?.take(takenAtMs, tokens);
+      if (atMs > savedAtMs) this.#tokens?.take(takenAtMs, tokens, tokens);
     }
     const most = this.#starts?.capacity ?? 0;
     for (const [atMs, count] of starts ?? []) {
@@ -106,6 +113,7 @@ export class OperatorRate {
 
   /** Settles what a start reserved against what it used. */
   settle(nowMs: number, start: { atMs: number; tokens: number }, used: number): void {
+    this.#tokens?.settle(nowMs, start.atMs, start.tokens);
     if (used > start.tokens) this.#tokens?.take(nowMs, used - start.tokens);
     else this.#tokens?.giveBack(nowMs, start.atMs, start.tokens - used);
   }

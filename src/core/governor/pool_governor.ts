@@ -5,6 +5,7 @@
 import type { Outcome } from '../outcome.ts';
 import { ChangeLog, type InForce } from './change_log.ts';
 import { explain, shownRate, type Snapshot } from './explain.ts';
+import { firmAtMs } from './firm.ts';
 import type {
   Change,
   Governor,
@@ -82,23 +83,22 @@ export class PoolGovernor implements Governor {
   }
 
   opening(nowMs: number, tokens: number, ahead: number): Opening {
-    const { pause, scout, spacing, learned, headers } = this.#learning;
+    const { spacing, learned, headers } = this.#learning;
     const heldUntilMs = this.#learning.heldUntilMs(nowMs);
-    const rateAtMs = Math.max(
+    const atMs = Math.max(
       spacing.opensAtMs(heldUntilMs),
       this.#operator.opensAtMs(heldUntilMs, ahead),
+      this.#operator.tokensOpenAtMs(heldUntilMs, tokens),
       learned.opensAtMs(heldUntilMs, ahead),
       headers.opensAtMs(heldUntilMs, ahead),
-    );
-    const tokensAtMs = tokens <= 0 ? nowMs : Math.max(
-      this.#operator.tokensOpenAtMs(heldUntilMs, tokens),
       headers.tokensOpenAtMs(heldUntilMs, tokens),
     );
-    const atMs = Math.max(rateAtMs, tokensAtMs);
     if (atMs <= nowMs) return OPEN;
-    const isScoutOpen = scout.isInFlight && pause.untilMs < atMs;
-    const isFirm = !isScoutOpen && tokensAtMs <= rateAtMs;
-    return { kind: 'shut', reason: heldUntilMs >= atMs ? 'paused' : 'rate', atMs, isFirm };
+    return { kind: 'shut', reason: heldUntilMs >= atMs ? 'paused' : 'rate', atMs };
+  }
+
+  firmAtMs(nowMs: number, tokens: number, ahead: number): number {
+    return firmAtMs(nowMs, { operator: this.#operator, learning: this.#learning, tokens, ahead });
   }
 
   started(nowMs: number, start: Start): void {
@@ -108,8 +108,8 @@ export class PoolGovernor implements Governor {
   }
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
-    if (outcome.tokens !== undefined) this.#operator.settle(nowMs, start, outcome.tokens);
     if (outcome.kind === 'unsent') this.#operator.unsent(nowMs, start);
+    else this.#operator.settle(nowMs, start, outcome.tokens ?? start.tokens);
     if (outcome.kind === 'throttled') this.#refusals.note(nowMs);
     this.#learning.ended(nowMs, start, outcome);
     this.#compare(nowMs, start);

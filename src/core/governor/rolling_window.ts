@@ -9,8 +9,8 @@ export const WINDOW_MS = 60_000;
 const EXACT_CAPACITY_MAX = 120;
 const START_GRAIN_MS = 500;
 const TOKEN_GRAIN_MS = 2000;
-/** Of an entry: its instant, and its amount. */
-const FIELDS = 2;
+/** Of an entry: its instant, its amount, and what of that is reserved and not settled yet. */
+const FIELDS = 3;
 
 export type WindowUnit = 'starts' | 'tokens';
 
@@ -57,7 +57,21 @@ export class RollingWindow {
     return this.#instantOf(place, expired) + (cycles + 1) * WINDOW_MS;
   }
 
-  take(nowMs: number, amount: number): void {
+  /**
+   * The earliest instant at which `amount` more units may fit, should all that is reserved turn out
+   * to be unused: until then they do not, whatever is settled. Asks only.
+   */
+  firmAtMs(nowMs: number, amount: number): number {
+    let room = this.capacity - Math.min(amount, this.capacity);
+    for (let index = this.#length - 1; index >= 0; index -= 1) {
+      room -= Math.max(0, this.#amount(index) - this.#reserved(index));
+      if (room < 0) return Math.max(nowMs, this.#atMs(index) + WINDOW_MS);
+    }
+    return nowMs;
+  }
+
+  /** @param reserved how much of the amount is an estimate, to be settled. */
+  take(nowMs: number, amount: number, reserved = 0): void {
     if (amount <= 0) return;
     this.#expire(nowMs);
     this.#used += amount;
@@ -66,23 +80,38 @@ export class RollingWindow {
     if (!isSame && !isFull) {
       this.#length += 1;
       this.#newestFromMs = nowMs;
-      this.#entries[this.#place(this.#length - 1) + 1] = 0;
+      this.#entries.fill(0, this.#place(this.#length - 1), this.#place(this.#length - 1) + FIELDS);
     }
     const place = this.#place(this.#length - 1);
     this.#entries[place] = nowMs;
     this.#entries[place + 1] = this.#entries[place + 1]! + amount;
+    this.#entries[place + 2] = this.#entries[place + 2]! + reserved;
   }
 
   /** Gives back units that were taken at `takenAtMs` and not used, where they still count. */
   giveBack(nowMs: number, takenAtMs: number, amount: number): void {
+    const place = this.#placeOf(nowMs, takenAtMs);
+    if (place === null) return;
+    const given = Math.min(amount, this.#entries[place + 1]!);
+    this.#entries[place + 1] = this.#entries[place + 1]! - given;
+    this.#used -= given;
+  }
+
+  /** What was reserved at `takenAtMs` is an estimate no longer. */
+  settle(nowMs: number, takenAtMs: number, reserved: number): void {
+    const place = this.#placeOf(nowMs, takenAtMs);
+    if (place === null) return;
+    this.#entries[place + 2] = Math.max(0, this.#entries[place + 2]! - reserved);
+  }
+
+  /** Of the entry that holds what was taken at `takenAtMs`; null where that counts no longer. */
+  #placeOf(nowMs: number, takenAtMs: number): number | null {
     this.#expire(nowMs);
     for (let index = 0; index < this.#length; index += 1) {
-      if (this.#atMs(index) < takenAtMs) continue;
-      const given = Math.min(amount, this.#amount(index));
-      this.#entries[this.#place(index) + 1] = this.#amount(index) - given;
-      this.#used -= given;
-      return;
+      const atMs = this.#atMs(index);
+      if (atMs >= takenAtMs) return atMs - takenAtMs <= this.#grainMs ? this.#place(index) : null;
     }
+    return null;
   }
 
   /** What counts now: instants and amounts, oldest first. */
@@ -96,9 +125,11 @@ export class RollingWindow {
 
   /** The same entries under another capacity. */
   resized(nowMs: number, capacity: number, unit: WindowUnit): RollingWindow {
-    const entries = this.entries(nowMs);
-    const next = new RollingWindow(capacity, unit, entries.length);
-    for (const [atMs, amount] of entries) next.take(atMs, amount);
+    this.#expire(nowMs);
+    const next = new RollingWindow(capacity, unit, this.#length);
+    for (let index = 0; index < this.#length; index += 1) {
+      next.take(this.#atMs(index), this.#amount(index), this.#reserved(index));
+    }
     return next;
   }
 
@@ -124,6 +155,10 @@ export class RollingWindow {
 
   #amount(index: number): number {
     return this.#entries[this.#place(index) + 1]!;
+  }
+
+  #reserved(index: number): number {
+    return this.#entries[this.#place(index) + 2]!;
   }
 
   #expire(nowMs: number): void {

@@ -63,6 +63,18 @@ export class Driver {
     this.governor.ended(this.nowMs, start, outcome);
   }
 
+  /** Ends the call that runs longest, where one does. */
+  endOldest(outcome: Outcome): void {
+    const [oldest] = this.#running;
+    if (oldest !== undefined) this.end(oldest, outcome);
+  }
+
+  /** Lets time pass, and does what comes due by it. */
+  pass(ms: number): void {
+    this.nowMs += ms;
+    if (this.governor.dueAtMs <= this.nowMs) this.governor.advance(this.nowMs);
+  }
+
   /** Starts as many as the limit and the gates allow now. */
   fill(): Start[] {
     const starts: Start[] = [];

@@ -215,9 +215,34 @@ describe('operator tpm', () => {
     expect(after.opensAtMs(0, 201)).toBe(T0 + 60_000);
   });
 
-  test('a wait for tokens is not firm: settling may end it earlier', () => {
+  test('a call that outlasted its minute gives back nothing of those after it', () => {
     const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
-    driver.start(1000);
-    expect(driver.governor.opening(T0, 10, 0)).toMatchObject({ kind: 'shut', isFirm: false });
+    const long = driver.start(400);
+    driver.nowMs += 30_000;
+    driver.start(600);
+    driver.nowMs += 31_000;
+    driver.end(long, { kind: 'ok', tokens: 10 });
+    expect(driver.isOpen(400)).toBe(true);
+    expect(driver.isOpen(401)).toBe(false);
+  });
+
+  test('a wait for tokens is not firm while running calls may give back enough', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
+    const [first, second] = [driver.start(300), driver.start(700)];
+    expect(driver.opensAtMs(0, 10)).toBe(T0 + 60_000);
+    expect(driver.governor.firmAtMs(T0, 10, 0)).toBe(T0);
+    driver.end(first);
+    expect(driver.governor.firmAtMs(T0, 700, 0)).toBe(T0);
+    expect(driver.governor.firmAtMs(T0, 701, 0)).toBe(T0 + 60_000);
+    driver.end(second, { kind: 'ok', tokens: 650 });
+    expect(driver.governor.firmAtMs(T0, 50, 0)).toBe(T0);
+    expect(driver.governor.firmAtMs(T0, 51, 0)).toBe(T0 + 60_000);
+  });
+
+  test('after a restart tokens of the last minute may be given back: their calls may run', () => {
+    const driver = new Driver({ concurrency: WIDE, rate: { tpm: 1000 } });
+    driver.governor.restoreStarts(T0, [{ atMs: T0 - 10_000, tokens: 1000 }], true);
+    expect(driver.opensAtMs(0, 10)).toBe(T0 + 50_000);
+    expect(driver.governor.firmAtMs(T0, 10, 0)).toBe(T0);
   });
 });

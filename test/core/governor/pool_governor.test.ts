@@ -97,7 +97,8 @@ describe('pause', () => {
     const start = driver.start();
     driver.end(start, throttled({ retryAfterMs: 10_000 }));
     const opening = driver.governor.opening(T0, 0, 0);
-    expect(opening).toMatchObject({ kind: 'shut', reason: 'paused', isFirm: true });
+    expect(opening).toMatchObject({ kind: 'shut', reason: 'paused' });
+    expect(driver.governor.firmAtMs(T0, 0, 0)).toBe(driver.opensAtMs());
     expect(driver.opensAtMs()).toBeGreaterThanOrEqual(T0 + 10_000);
     expect(driver.opensAtMs()).toBeLessThanOrEqual(T0 + 10_500);
     expect(driver.governor.status(T0).pausedUntil).toBe(driver.opensAtMs());
@@ -237,7 +238,7 @@ describe('headers', () => {
     for (let count = 0; count < 8; count += 1) expect(driver.isOpen()).toBe(true);
     driver.end(driver.start(), { ...OK, reading: { ...day, remaining: 0 } });
     expect(driver.opensAtMs()).toBeGreaterThanOrEqual(T0 + day.resetMs);
-    expect(driver.governor.opening(driver.nowMs, 0, 0)).toMatchObject({ isFirm: true });
+    expect(driver.governor.firmAtMs(driver.nowMs, 0, 0)).toBe(driver.opensAtMs());
   });
 
   test('a refusal by rate while plenty was left ends their trust', () => {

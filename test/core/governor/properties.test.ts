@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { GovernorSettings, Start } from '../../../src/core/governor/governor.ts';
 import { makeGovernor } from '../../../src/core/governor/governors.ts';
 import type { Outcome, OutcomeKind, RateReading } from '../../../src/core/outcome.ts';
-import { settings, T0 } from './fixtures.ts';
+import { Driver, settings, T0 } from './fixtures.ts';
 
 const numbers = fc.integer({ min: 0, max: 100_000 });
 const reading: fc.Arbitrary<RateReading> = fc.record({
@@ -41,6 +41,24 @@ const world = fc.record({
   kind: fc.constantFrom<GovernorSettings['rate']['kind'][]>('auto', 'concurrency', 'rate'),
   learn: fc.boolean(),
   steps: fc.array(step, { maxLength: 60 }),
+});
+
+/** How a running call ends where the upstream tells nothing anew. */
+const ending = fc.record({
+  afterMs: fc.oneof(fc.nat(100), fc.nat(20_000)),
+  kind: fc.constantFrom<OutcomeKind[]>('ok', 'ok', 'failed', 'lapsed', 'unknown'),
+  tokens: fc.nat(12),
+});
+
+/** What the waiter wants, and whether a call goes just before him (the try, where one is due). */
+const present = fc.record({ tokens: fc.nat(40), isTried: fc.boolean() });
+
+/** Rates of an operator alone. */
+const rates = fc.record({
+  rpm: fc.integer({ min: 1, max: 300 }),
+  tpm: fc.option(fc.integer({ min: 1, max: 200 })),
+  burst: fc.option(fc.integer({ min: 1, max: 20 })),
+  learn: fc.constant(false),
 });
 
 describe('a governor under any traffic', () => {
@@ -128,6 +146,62 @@ describe('a governor under any traffic', () => {
         }
       }),
       { numRuns: 100 },
+    );
+  });
+
+  test('firmAtMs comes true: no start goes before it, however running calls end', () => {
+    fc.assert(
+      fc.property(world, present, fc.array(ending, { maxLength: 30 }), (past, now, ends) => {
+        const { steps, mode, min, limit, max, ...rate } = past;
+        const driver = new Driver({ concurrency: { mode, min, limit, max }, rate });
+        for (const { waitMs, starts, ends: outcomes } of steps) {
+          driver.pass(waitMs);
+          for (let count = 0; count < starts && driver.isOpen(10); count += 1) driver.start(10);
+          for (const each of outcomes) driver.endOldest(each);
+        }
+        const { tokens, isTried } = now;
+        if (isTried) driver.pass(driver.opensAtMs(0, 10) - driver.nowMs);
+        if (isTried && driver.isOpen(10)) driver.start(10);
+        const firmAtMs = driver.governor.firmAtMs(driver.nowMs, tokens, 0);
+        expect(firmAtMs).toBeLessThanOrEqual(driver.opensAtMs(0, tokens));
+        for (const { afterMs, ...outcome } of ends) {
+          driver.pass(afterMs);
+          driver.endOldest(outcome);
+          if (driver.nowMs < firmAtMs) expect(driver.isOpen(tokens)).toBe(false);
+        }
+        while (driver.inFlight > 0) driver.endOldest({ kind: 'failed', tokens: 0 });
+        // With nothing running the instant that is told is sure.
+        const opensAtMs = driver.opensAtMs(0, tokens);
+        driver.pass(Math.max(0, opensAtMs - 1 - driver.nowMs));
+        expect(driver.isOpen(tokens)).toBe(opensAtMs <= driver.nowMs);
+        driver.pass(Math.max(0, opensAtMs - driver.nowMs));
+        expect(driver.isOpen(tokens)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('firmAtMs comes true of those behind others that go as soon as they may', () => {
+    const ahead = fc.array(fc.nat(20), { maxLength: 20 });
+    fc.assert(
+      fc.property(rates, ahead, fc.array(ending, { maxLength: 40 }), (rate, before, ends) => {
+        const driver = new Driver({ concurrency: { mode: 'fixed' }, rate });
+        for (let count = 0; count < 10 && driver.isOpen(10); count += 1) driver.start(10);
+        const firmAtMs = driver.governor.firmAtMs(driver.nowMs, 15, before.length);
+        for (const { afterMs, ...outcome } of ends) {
+          for (let next = before[0]; next !== undefined && driver.isOpen(next); next = before[0]) {
+            driver.start(next);
+            before.shift();
+          }
+          if (before.length === 0 && driver.isOpen(15)) {
+            expect(driver.nowMs).toBeGreaterThanOrEqual(firmAtMs);
+            return;
+          }
+          driver.pass(afterMs);
+          driver.endOldest(outcome);
+        }
+      }),
+      { numRuns: 300 },
     );
   });
 

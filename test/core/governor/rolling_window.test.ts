@@ -49,6 +49,37 @@ describe('RollingWindow', () => {
     expect(window.free(T0 + 61_000)).toBe(100);
   });
 
+  test('giveBack frees nothing of what was taken later, once its own counts no longer', () => {
+    const window = new RollingWindow(1000, 'tokens');
+    window.take(T0, 400);
+    window.take(T0 + 30_000, 600);
+    window.giveBack(T0 + 61_000, T0, 400);
+    expect(window.free(T0 + 61_000)).toBe(400);
+  });
+
+  test('firmAtMs counts only what is settled', () => {
+    const window = new RollingWindow(100, 'tokens');
+    window.take(T0, 40);
+    window.take(T0 + 10_000, 50, 50);
+    expect(window.opensAtMs(T0 + 10_000, 20, 0)).toBe(T0 + 60_000);
+    expect(window.firmAtMs(T0 + 10_000, 60)).toBe(T0 + 10_000);
+    expect(window.firmAtMs(T0 + 10_000, 61)).toBe(T0 + 60_000);
+    window.settle(T0 + 20_000, T0 + 10_000, 50);
+    expect(window.firmAtMs(T0 + 20_000, 20)).toBe(T0 + 60_000);
+    expect(window.firmAtMs(T0 + 20_000, 50)).toBe(T0 + 60_000);
+    expect(window.firmAtMs(T0 + 20_000, 51)).toBe(T0 + 70_000);
+  });
+
+  test('firmAtMs is opensAtMs where nothing is reserved', () => {
+    const takes = fc.array(fc.tuple(fc.nat(5000), fc.integer({ min: 1, max: 60 })));
+    fc.assert(fc.property(takes, fc.integer({ min: 1, max: 120 }), (taken, amount) => {
+      const window = new RollingWindow(100, 'tokens');
+      let nowMs = T0;
+      for (const [gapMs, units] of taken) window.take(nowMs += gapMs, units);
+      expect(window.firmAtMs(nowMs, amount)).toBe(window.opensAtMs(nowMs, amount, 0));
+    }));
+  });
+
   test('resized keeps what was taken', () => {
     const window = new RollingWindow(5, 'starts');
     for (let index = 0; index < 5; index += 1) window.take(T0 + index, 1);

@@ -137,11 +137,8 @@ export const FAULTS: readonly Fault[] = [
     name: 'a raised limit wakes nobody',
     edits: [{
       file: BOUNCER,
-      find: '    this.#moves.refuseTooWide(nowMs, pool);\n' +
-        '    this.#moves.refuseHopeless(pool, nowMs);\n' +
-        '    this.#moves.admit(pool, nowMs);',
-      replace:
-        '    this.#moves.refuseTooWide(nowMs, pool);\n    this.#moves.refuseHopeless(pool, nowMs);',
+      find: '    this.#moves.refuseTooWide(nowMs, pool);\n    this.#moves.admit(pool, nowMs);',
+      replace: '    this.#moves.refuseTooWide(nowMs, pool);',
     }],
   },
   {

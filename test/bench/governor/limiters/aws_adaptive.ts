@@ -33,7 +33,7 @@ export class AwsAdaptive extends Reference {
     this.#fill(nowMs);
     if (this.#stored >= 1) return { kind: 'open' };
     const waitMs = Math.ceil(((1 - this.#stored) * 1000) / this.#perSecond);
-    return { kind: 'shut', reason: 'rate', atMs: nowMs + Math.max(1, waitMs), isFirm: false };
+    return { kind: 'shut', reason: 'rate', atMs: nowMs + Math.max(1, waitMs) };
   }
 
   override started(nowMs: number): void {
