@@ -59,11 +59,26 @@ describe.skipIf(CHROMIUM === undefined)('the admin page', () => {
     await page.getByText('No key yet').waitFor();
     await page.getByLabel('Name of the new key').fill(NASTY);
     await page.getByLabel('Expires after (days)').fill('30');
-    await press('Make a key');
+    const make = page.getByRole('button', { name: 'Make a key' });
+    const path = '**/act/make-key';
+    let answer = () => {};
+    await page.route(path, async (asked) => {
+      await new Promise<void>((done) => answer = done);
+      await asked.continue();
+    });
+    // Clicks while it is made, and one after it was told: each would be a key that nobody sees.
+    await make.dblclick();
+    await make.click();
+    answer();
     key = await page.locator('#fresh-key').textContent() ?? '';
     expect(key).toMatch(/^nb_live_/);
+    await make.dblclick();
+    await page.waitForTimeout(300);
+    expect(await page.locator('#fresh-key').textContent()).toBe(key);
+    await page.unroute(path);
     await page.getByRole('link', { name: 'Done' }).click();
     await page.getByRole('rowheader', { name: NASTY }).waitFor();
+    expect(await page.locator('tbody[data-rows="Keys of the pool"] tr').count()).toBe(1);
     expect(await page.content()).not.toContain(key);
     expect((await acquire({ holder: NASTY })).status).toBe(200);
     expect(await look(page, 'access')).toEqual([]);
