@@ -81,6 +81,7 @@ export class Moves {
       isStored: false,
     };
     pool.move(lease, 'held');
+    pool.noteInUse(inFlight);
     pool.governor.started(nowMs, lease.start);
     if (isLock) this.due.set(lease, Math.min(nowMs + termMs, requestDeadlineMs));
     assert(
