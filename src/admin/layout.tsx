@@ -72,6 +72,7 @@ export function SignIn({ problem }: { problem: string | null }) {
               type='password'
               name='token'
               required
+              autofocus
               autocomplete='current-password'
               aria-invalid={problem === null ? undefined : 'true'}
             />
