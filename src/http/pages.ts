@@ -158,6 +158,7 @@ const TABS: Readonly<Record<Tab, Show>> = {
     const filter = { outcome, keyId, minutes };
     const keys = await keysOf(frame, server);
     const next = nextCursor as string | null;
-    return LogPage({ frame, rows: entries as Json[], keys, filter, next });
+    const isNewest = cursor === '';
+    return LogPage({ frame, rows: entries as Json[], keys, filter, isNewest, next });
   },
 };

@@ -58,8 +58,8 @@
       pre.textContent = JSON.stringify(entry, null, 2);
     }, { once: true });
     return [
-      localTime(new Date(entry.at)),
-      entry.outcome,
+      timeOf(entry.at),
+      entry.count === undefined ? entry.outcome : `${entry.outcome} × ${entry.count}`,
       cut(entry.reason),
       duration(entry.queuedMs),
       entry.slots,
