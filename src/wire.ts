@@ -14,7 +14,8 @@ export const POOL_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 const whole = (min: number, max: number) => z.int().min(min).max(max);
 /** Any whole number, however large: what is too long is clamped, not refused. */
-const anyWhole = z.number().min(0).refine(Number.isInteger, 'must be a whole number');
+const anyWhole = z.number().min(0).refine(Number.isInteger, 'must be a whole number')
+  .meta({ type: 'integer' });
 const amount = z.number().min(0);
 /** No control characters, no lone surrogates; counted in characters. */
 const PRINTABLE = /^\P{C}{0,128}$/u;

@@ -72,6 +72,7 @@ export function SignIn({ problem }: { problem: string | null }) {
               type='password'
               name='token'
               required
+              autofocus
               autocomplete='current-password'
               aria-invalid={problem === null ? undefined : 'true'}
             />
@@ -119,7 +120,7 @@ export function Time({ ms }: { ms: unknown }) {
   return <time datetime={new Date(ms).toISOString()}>{utc(ms)}</time>;
 }
 
-/** A form whose answer is shown beside its button. */
+/** A form whose answer is shown beside its button; until it is there, nothing more is sent. */
 export function Action(
   { to, label, kind = '', told = '', children }: {
     to: string;
@@ -131,7 +132,14 @@ export function Action(
   },
 ) {
   return (
-    <form method='post' action={to} hx-post={to} hx-target='find .told' class='action'>
+    <form
+      method='post'
+      action={to}
+      hx-post={to}
+      hx-target='find .told'
+      hx-sync='drop'
+      class='action'
+    >
       <div class='shown'>{children}</div>
       <div class='row'>
         <button type='submit' class={kind}>{label}</button>

@@ -40,7 +40,12 @@ const OUTCOMES: readonly (ErrorCode | 'granted' | 'client_gone')[] = [
 const MINUTES = [['5', '5 minutes'], ['60', 'hour'], ['1440', 'day'], ['10080', '7 days']] as const;
 
 export function LogPage(
-  { frame, rows, keys, filter, next }: Rows & { filter: LogFilter; next: string | null },
+  { frame, rows, keys, filter, isNewest, next }: Rows & {
+    filter: LogFilter;
+    /** Whether the newest attempts are shown: what comes goes on from them. */
+    isNewest: boolean;
+    next: string | null;
+  },
 ) {
   const base = `/admin/pools/${frame.view.name}/log`;
   const query = new URLSearchParams({ ...filter }).toString();
@@ -50,10 +55,16 @@ export function LogPage(
       <h2>Access log</h2>
       <Filters base={base} keys={keys} filter={filter} />
       <p class='row'>
-        <label>
-          <input type='checkbox' role='switch' data-follow={frame.view.name} /> Follow
-        </label>
-        <small data-missed=''>The newest 80 rows a second at the most.</small>
+        {isNewest
+          ? (
+            <>
+              <label>
+                <input type='checkbox' role='switch' data-follow={frame.view.name} /> Follow
+              </label>
+              <small data-missed=''>The newest 80 rows a second at the most.</small>
+            </>
+          )
+          : <a href={`${base}?${query}`}>Newest</a>}
         <span>
           Export: <a href={`${base}/export.csv?${query}`} download=''>CSV</a>,{' '}
           <a href={`${base}/export.jsonl?${query}`} download=''>JSON lines</a>
@@ -111,11 +122,17 @@ function Choice(
   );
 }
 
+/** A summary row tells for how many attempts it stands. */
+function outcome(entry: Json): string {
+  const told = text(entry['outcome']);
+  return entry['count'] === undefined ? told : `${told} × ${text(entry['count'])}`;
+}
+
 /** The browser adds rows of the same columns while it follows. */
 function columnsOf(keys: readonly Json[]): Column[] {
   return [
     { head: 'When', show: (entry) => <Time ms={entry['at']} /> },
-    { head: 'Outcome', show: (entry) => text(entry['outcome']) },
+    { head: 'Outcome', show: outcome },
     { head: 'Reason', show: (entry) => <Cut value={entry['reason']} /> },
     { head: 'Waited', isNumber: true, show: (entry) => seconds(entry['queuedMs']) },
     { head: 'Slots', isNumber: true, show: (entry) => text(entry['slots']) },

@@ -7,7 +7,7 @@ import type { Place } from './examples.tsx';
 import { Examples } from './examples.tsx';
 import { Action, Empty, Layout, Time } from './layout.tsx';
 import type { Json, Page, View } from './shapes.ts';
-import { perMinute, seconds, text, utc, waited } from './shapes.ts';
+import { perMinute, seconds, text, waited } from './shapes.ts';
 import type { Column } from './table.tsx';
 import { Table } from './table.tsx';
 
@@ -98,7 +98,11 @@ export function Overview(
         <p class='why' data-live='reason' data-pool={view.name}>
           <strong data-field='reason'>{view.reason}</strong>
           <span data-field='pausedUntil'>
-            {view.pausedUntil === null ? '' : `, until ${utc(view.pausedUntil)}`}
+            {view.pausedUntil === null ? '' : (
+              <>
+                , until <Time ms={view.pausedUntil} />
+              </>
+            )}
           </span>: <span data-field='inUse'>{view.inUse}</span> of{' '}
           <span data-field='effectiveLimit'>{view.effectiveLimit}</span> slots in use,{' '}
           <span data-field='queued'>{view.queued}</span> waiting
@@ -196,15 +200,13 @@ function Verbs({ view }: { view: View }) {
     </label>
   );
   return (
-    <section aria-labelledby='verbs' class='verbs'>
+    <section aria-labelledby='verbs' class='verbs' data-pool={view.name}>
       <h2 id='verbs'>Hold, empty, delete</h2>
-      {view.state === 'paused'
-        ? (
-          <Action to={`${act}/resume`} label='Resume'>
-            <p class='effect'>Ends the pause, whoever caused it; who waits is served in turn.</p>
-          </Action>
-        )
-        : null}
+      <div data-while='paused' hidden={view.state !== 'paused'}>
+        <Action to={`${act}/resume`} label='Resume'>
+          <p class='effect'>Ends the pause, whoever caused it; who waits is served in turn.</p>
+        </Action>
+      </div>
       <Action to={`${act}/pause`} label='Pause' kind='secondary'>
         <p class='effect'>
           Nobody is granted a slot until the time is over or somebody resumes the pool. Held slots

@@ -18,42 +18,53 @@ export interface PoolList {
   readonly total: number;
 }
 
+/** A pool that is made later comes into the list by itself where it shows all that are found. */
 export function PoolsPage({ page, rows, search, found, total }: PoolList) {
   return (
     <Layout page={page}>
       <h1>Pools</h1>
-      {total === 0
-        ? (
-          <Empty>
-            No pool yet. Make one below: a name and how many calls may run at once is all it takes.
-          </Empty>
-        )
-        : (
-          <>
-            <form method='get' action='/admin' role='search' class='search'>
-              <input
-                type='search'
-                name='search'
-                value={search}
-                placeholder='part of a name'
-                aria-label='Find pools'
-              />
-              <button type='submit' class='secondary'>Find</button>
-            </form>
+      {total === 0 ? null : <Search text={search} />}
+      <div data-live='pools' data-search={found > rows.length ? undefined : search}>
+        {total === 0
+          ? (
+            <Empty>
+              No pool yet. Make one below: a name and how many calls may run at once is all it
+              takes.
+            </Empty>
+          )
+          : (
             <p>
               {found > rows.length
                 ? `${rows.length} of ${found} pools are shown; search for the others.`
                 : `${found} of ${total} pools.`} <a href='#new-pool'>Make another one</a>
             </p>
-            {found > 0 ? <PoolTable rows={rows} /> : (
-              <Empty>
-                No pool has “{search}” in its name. <a href='/admin'>Show all</a>
-              </Empty>
-            )}
-          </>
-        )}
+          )}
+        {found > 0 ? <PoolTable rows={rows} /> : null}
+        {total > 0 && found === 0
+          ? (
+            <Empty>
+              No pool has “{search}” in its name. <a href='/admin'>Show all</a>
+            </Empty>
+          )
+          : null}
+      </div>
       <NewPool />
     </Layout>
+  );
+}
+
+function Search({ text }: { text: string }) {
+  return (
+    <form method='get' action='/admin' role='search' class='search'>
+      <input
+        type='search'
+        name='search'
+        value={text}
+        placeholder='part of a name'
+        aria-label='Find pools'
+      />
+      <button type='submit' class='secondary'>Find</button>
+    </form>
   );
 }
 
@@ -101,7 +112,7 @@ function NewPool() {
 function PoolTable({ rows }: { rows: readonly PoolRow[] }) {
   return (
     <div class='scroll' tabindex={0} role='region' aria-label='Pools'>
-      <table class='pools' data-live='pools'>
+      <table>
         <thead>
           <tr>
             <th scope='col'>Pool</th>

@@ -87,6 +87,7 @@ export class Moves {
       isStored: false,
     };
     pool.move(lease, 'held');
+    pool.noteInUse(inFlight);
     pool.governor.started(nowMs, lease.start);
     if (isLock) this.due.set(lease, Math.min(nowMs + termMs, requestDeadlineMs));
     const isWithin = pool.inUse <= pool.governor.limit || pool.leases.size === 1;

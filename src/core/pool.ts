@@ -39,6 +39,7 @@ export class Pool {
   readonly #leases = new BySlotId<Lease>();
   /** The leases of more than one slot, so that the sum need not look at all the others. */
   readonly #wide = new Set<Lease>();
+  #mostInUse = 0;
 
   constructor(name: string, settings: PoolSettings, governor: Governor) {
     this.name = name;
@@ -71,6 +72,19 @@ export class Pool {
     let sum = this.#leases.size;
     for (const lease of this.#wide) sum += lease.slots - 1;
     return sum;
+  }
+
+  /** Of a grant, by which so many are in use: it has the sum already. */
+  noteInUse(inUse: number): void {
+    if (inUse > this.#mostInUse) this.#mostInUse = inUse;
+  }
+
+  /** The most slots in use at once since this was asked last, and never fewer than are now. */
+  takeMostInUse(): number {
+    const most = this.#mostInUse;
+    const { inUse } = this;
+    this.#mostInUse = inUse;
+    return Math.max(most, inUse);
   }
 
   gauge(nowMs: number): Gauge {

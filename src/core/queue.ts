@@ -25,9 +25,17 @@ export class Queue {
   #first: Waiter | null = null;
   #last: Waiter | null = null;
   #length = 0;
+  #most = 0;
 
   get length(): number {
     return this.#length;
+  }
+
+  /** The most that waited at once since this was asked last, and never fewer than do now. */
+  takeMost(): number {
+    const most = this.#most;
+    this.#most = this.#length;
+    return most;
   }
 
   get head(): Waiter | null {
@@ -42,6 +50,7 @@ export class Queue {
     this.#last = waiter;
     waiter.isQueued = true;
     this.#length++;
+    if (this.#length > this.#most) this.#most = this.#length;
   }
 
   leave(waiter: Waiter): void {

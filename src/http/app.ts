@@ -3,6 +3,7 @@
  * or the routes, checks the access that a route's row names, and turns what was thrown into an
  * answer without a word of the inside.
  */
+import type { Context, HonoRequest } from 'hono';
 import { Hono } from 'hono';
 import { CEILINGS } from '../ceilings.ts';
 import { hashOf } from '../access/keys.ts';
@@ -19,8 +20,8 @@ import { Hosts } from './hosts.ts';
 import { LockDoor } from './locks.ts';
 import { ProxyDoor } from './proxy.ts';
 import { OF_REFUSAL } from './own_headers.ts';
-import type { Access } from './route.ts';
-import { PAGE_ROUTES } from './pages.ts';
+import type { Access, Route } from './route.ts';
+import { NO_PAGE, PAGE_ROUTES } from './pages.ts';
 import { answerOf, requestOf } from './routed.ts';
 import { ROUTES } from './routes.ts';
 import { schemeOf } from './scheme.ts';
@@ -109,23 +110,39 @@ interface Surroundings {
 function makeRouter(server: Server): Hono<Surroundings> {
   const router = new Hono<Surroundings>();
   const methods = new Map<string, string[]>();
+  const answerBy = (route: Route) => (context: Context<Surroundings>) => {
+    const { raw } = context.req;
+    if (mayPass(route.access, raw, server)) return route.answer(context, server);
+    if (route.access === 'page') return askToSignIn(context, server);
+    return refuseSlowly(server, context.env.peer, raw.headers);
+  };
+  const answerNoPage = answerBy(NO_PAGE);
   for (const route of [...ROUTES, ...PAGE_ROUTES]) {
-    router.on(route.method, route.path, (context) => {
-      const { raw } = context.req;
-      if (mayPass(route.access, raw, server)) return route.answer(context, server);
-      if (route.access === 'page') return askToSignIn(context, server);
-      return refuseSlowly(server, context.env.peer, raw.headers);
-    });
+    router.on(route.method, route.path, answerBy(route));
     methods.set(route.path, [...methods.get(route.path) ?? [], route.method]);
   }
   for (const [path, allowed] of methods) {
-    router.all(path, () => faultResponse('method_not_allowed', wrongMethod(allowed)));
+    router.all(
+      path,
+      (context) =>
+        isPageWanted(context.req)
+          ? answerNoPage(context)
+          : faultResponse('method_not_allowed', wrongMethod(allowed)),
+    );
   }
-  router.notFound(({ req }) =>
-    faultResponse('not_found', { message: whereElse(server.baseDomain, req.url) })
+  router.notFound((context) =>
+    isPageWanted(context.req)
+      ? answerNoPage(context)
+      : faultResponse('not_found', { message: whereElse(server.baseDomain, context.req.url) })
   );
   router.onError((error) => faultResponse(...faultOf(error)));
   return router;
+}
+
+/** Whether a browser goes to a page under /admin; programs are told of faults as JSON. */
+function isPageWanted({ method, path, raw }: HonoRequest): boolean {
+  return method === 'GET' && path.startsWith('/admin/') && !path.startsWith('/admin/api/') &&
+    (raw.headers.get('accept') ?? '').includes('text/html');
 }
 
 /** Told where nothing is: mostly a caller that took this address for its pool's. */

@@ -80,8 +80,24 @@ function makeDocument(): Json {
 const REFUSED = Object.values(OF_REFUSAL);
 const TOLD = [...Object.values(OF_POOL), LEASE_MS, ...REFUSED];
 
-/** Any of the fields, at any depth: a client's types must not forbid them. */
-const MERGE = { type: 'object', additionalProperties: true };
+/** Any of an object's fields, at any depth, or null for them; lists are replaced whole. */
+function mergeOf(schema: Json): Json {
+  const { required: _, default: __, properties, additionalProperties, anyOf, ...rest } = schema;
+  const orNull = (one: Json) => ({ anyOf: [mergeOf(one), { type: 'null' }] });
+  const each = (all: unknown) =>
+    Object.fromEntries(
+      Object.entries(all as Json).map(([name, one]) => [name, orNull(one as Json)]),
+    );
+  const isSchema = typeof additionalProperties === 'object';
+  return {
+    ...rest,
+    ...(properties === undefined ? {} : { properties: each(properties) }),
+    ...(additionalProperties === undefined ? {} : {
+      additionalProperties: isSchema ? orNull(additionalProperties as Json) : additionalProperties,
+    }),
+    ...(anyOf === undefined ? {} : { anyOf: (anyOf as Json[]).map(mergeOf) }),
+  };
+}
 
 function operationOf(row: Row, path: string): Json {
   const { tag, about, body, query, headers, status = 200, answer } = row;
@@ -97,18 +113,15 @@ function operationOf(row: Row, path: string): Json {
     ...headerOf(header),
   }));
   const isOpen = tag === 'server' && path !== '/metrics' && !path.startsWith('/admin');
-  const schema = body === undefined ? undefined : schemaOf(body);
+  const whole = body === undefined ? undefined : schemaOf(body);
+  const schema = whole !== undefined && row.isMerge ? mergeOf(whole) : whole;
   return {
     tags: [tag],
     summary: about,
     security: isOpen ? [] : [tag === 'locks' ? { poolKey: [] } : { adminToken: [] }],
     parameters: [...inPath, ...parametersOf(query), ...inHeader],
     ...(schema === undefined ? {} : {
-      requestBody: {
-        content: {
-          'application/json': { schema: row.isMerge ? MERGE : schema },
-        },
-      },
+      requestBody: { content: { 'application/json': { schema } } },
     }),
     responses: {
       [status]: { description: about, ...headersOf(headers?.granted), ...contentOf(answer) },

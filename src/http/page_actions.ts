@@ -42,7 +42,9 @@ function laterMs(typed: string | undefined, unitMs: number, server: Server): num
   const text = typed?.trim() ?? '';
   if (text === '') return null;
   const units = Number(text);
-  if (units > 0) return epochMs(server) + Math.round(units * unitMs);
+  const ms = Math.round(units * unitMs);
+  // JSON has no number that is infinite, and null in its place.
+  if (units > 0 && Number.isFinite(ms)) return epochMs(server) + ms;
   throw new SyntaxError(`a number above 0 is wanted, not "${text}".`);
 }
 

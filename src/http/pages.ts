@@ -57,6 +57,18 @@ export const PAGE_ROUTES: readonly Route[] = [
   ...assetRoutes,
 ];
 
+/** Told to people where there is no page; nobody who is not signed in learns which there are. */
+export const NO_PAGE: Route = {
+  method: 'GET',
+  path: '/admin/*',
+  access: 'page',
+  answer: (context, server) => {
+    const page = pageOf(context, server, 'No such page');
+    const message = 'There is no page at this address.';
+    return pageAnswer(context, FaultPage({ page, message }), ERRORS.not_found.status);
+  },
+};
+
 function pageOf(context: Context, server: Server, title: string): Page {
   const id = sessionOf(context.req.raw, server);
   return { title, writeToken: id === null ? '' : server.desk.sessions.writeToken(id) };
@@ -146,6 +158,7 @@ const TABS: Readonly<Record<Tab, Show>> = {
     const filter = { outcome, keyId, minutes };
     const keys = await keysOf(frame, server);
     const next = nextCursor as string | null;
-    return LogPage({ frame, rows: entries as Json[], keys, filter, next });
+    const isNewest = cursor === '';
+    return LogPage({ frame, rows: entries as Json[], keys, filter, isNewest, next });
   },
 };

@@ -102,7 +102,11 @@ export class Watch {
         viewer = new Viewer(controller, options);
         this.#viewers.add(viewer);
         viewer.send('retry: 2000\n\n');
-        for (const { spec } of server.directory.list()) this.#mark(viewer, spec.name);
+        // The one that is asked for also where it is gone by now.
+        const names = options.pool === null
+          ? server.directory.list().map(({ spec }) => spec.name)
+          : [options.pool];
+        for (const name of names) viewer.changed.add(name);
         if (this.#timer === null) this.#tickLater(server);
         this.#listen(server);
       },
@@ -203,11 +207,9 @@ export class Watch {
   }
 
   #markAll(name: string): void {
-    for (const viewer of this.#viewers) this.#mark(viewer, name);
-  }
-
-  #mark({ options, changed }: Viewer, name: string): void {
-    if (options.pool === null || options.pool === name) changed.add(name);
+    for (const { options, changed } of this.#viewers) {
+      if (options.pool === null || options.pool === name) changed.add(name);
+    }
   }
 }
 

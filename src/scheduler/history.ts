@@ -91,7 +91,7 @@ export class History {
     this.#timer?.cancel();
   }
 
-  /** Notes what every pool does now; called once a step of the shortest span. */
+  /** Notes what every pool did since the last time; called once a step of the shortest span. */
   sample(): void {
     const { pools, log: { tally } } = this.#scheduler;
     const epochMs = this.#epochMs();
@@ -102,7 +102,8 @@ export class History {
       const { granted, refused } = counts;
       const last = this.#counted.get(counts) ?? NO_COUNTS;
       this.#counted.set(counts, { granted, refused });
-      const { inUse, queue: { length: queued } } = pool;
+      const inUse = pool.takeMostInUse();
+      const queued = pool.queue.takeMost();
       const starts = granted - last.granted;
       const refusals = refused - last.refused;
       if (inUse + queued + starts + refusals === 0) continue;

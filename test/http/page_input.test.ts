@@ -20,7 +20,7 @@ describe('a form of the page', () => {
     const test = await TestServer.start();
     await test.openPool('p1');
     const headers = await signedIn(test);
-    for (const typed of ['0', '-5', '1,5', 'soon', '1e300']) {
+    for (const typed of ['0', '-5', '1,5', 'soon', '1e300', '1e308', '1e400']) {
       const body = new URLSearchParams({ ...fields, [unit]: typed }).toString();
       const told = await test.call(`/admin/pools/p1/act/${what}`, {
         method: 'POST',

@@ -24,10 +24,10 @@ class Viewing {
     void this.#read();
   }
 
-  static async start(pools = ['p1']): Promise<Viewing> {
+  static async start(pools = ['p1'], query = ''): Promise<Viewing> {
     const test = await TestServer.start();
     for (const name of pools) await test.openPool(name);
-    const viewing = new Viewing(test, (await test.admin('GET', '/events')).body!);
+    const viewing = new Viewing(test, (await test.admin('GET', `/events${query}`)).body!);
     for (let second = 0; second * 200 < pools.length; second++) await test.clock.pass(1000);
     viewing.#text = '';
     return viewing;
@@ -140,6 +140,11 @@ describe('viewers are told', () => {
     expect(await viewing.told(1000)).toMatchObject([{ name: 'p249' }]);
     await viewing.test.admin('DELETE', '/pools/p7');
     expect(await viewing.gone(1000)).toEqual(['p7']);
+    viewing.close();
+  });
+  it('that the pool which they ask for is gone, also where it was before they came', async () => {
+    const viewing = await Viewing.start([], '?pool=p1');
+    expect(await viewing.gone(1000)).toEqual(['p1']);
     viewing.close();
   });
 });

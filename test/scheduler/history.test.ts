@@ -66,6 +66,20 @@ describe('History.sample', () => {
     expect(Math.max(...history.read('a', '5m').refused)).toBe(4);
   });
 
+  it('shows the most that were in use and that waited at once, however briefly', async () => {
+    const { rig, step, history } = charts();
+    step();
+    const last = (name: 'inUse' | 'queued') => history.read('a', '5m')[name].slice(-2);
+    await rig.hold();
+    const second = await rig.hold();
+    rig.acquire({ waitMs: 1000 }).caller.abort();
+    rig.release(second);
+    step();
+    expect([last('inUse'), last('queued')]).toEqual([[0, 2], [0, 1]]);
+    step();
+    expect([last('inUse'), last('queued')]).toEqual([[2, 1], [1, 0]]);
+  });
+
   it('ends with the last step that was noted, not with one that has just begun', () => {
     const { rig, tally, step, history } = charts();
     step();

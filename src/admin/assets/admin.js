@@ -13,15 +13,23 @@
       : `${Math.round(ms / 60000)} min`;
   const FORMS = {
     oldestWaitMs: (ms) => ms === 0 ? '–' : duration(ms),
-    pausedUntil: (ms) => ms === null ? '' : `, until ${localTime(new Date(ms))}`,
+    pausedUntil: (ms) => ms === null ? '' : [', until ', timeOf(ms)],
     rpm: (rpm) => rpm === null ? 'none' : String(rpm),
   };
 
   function localTimes(inside = document) {
     for (const time of all('time:not([title])', inside)) {
-      time.title = time.textContent;
-      time.textContent = localTime(new Date(time.dateTime));
+      time.replaceWith(timeOf(Date.parse(time.dateTime)));
     }
+  }
+
+  /** An instant by the clock of the place, which tells the UTC on hovering. */
+  function timeOf(ms) {
+    const time = document.createElement('time');
+    time.dateTime = new Date(ms).toISOString();
+    time.title = `${time.dateTime.slice(0, 19).replace('T', ' ')} UTC`;
+    time.textContent = localTime(new Date(ms));
+    return time;
   }
 
   const clock = new Intl.DateTimeFormat([], { timeStyle: 'medium' });
@@ -36,9 +44,13 @@
     for (const place of all(`[data-pool="${CSS.escape(view.name)}"]`)) {
       for (const field of all('[data-field]', place)) {
         const value = view[field.dataset.field];
-        const told = FORMS[field.dataset.field]?.(value) ?? String(value);
-        if (field.textContent !== told) field.textContent = told;
+        const told = [FORMS[field.dataset.field]?.(value) ?? String(value)].flat();
+        const text = told.map((piece) => piece.textContent ?? piece).join('');
+        if (field.textContent !== text) field.replaceChildren(...told);
         if (field.dataset.field === 'state') field.className = `state ${view.state}`;
+      }
+      for (const piece of all('[data-while]', place)) {
+        piece.hidden = piece.dataset.while !== view.state;
       }
     }
     latest.set(view.name, view);
@@ -58,8 +70,8 @@
       pre.textContent = JSON.stringify(entry, null, 2);
     }, { once: true });
     return [
-      localTime(new Date(entry.at)),
-      entry.outcome,
+      timeOf(entry.at),
+      entry.count === undefined ? entry.outcome : `${entry.outcome} × ${entry.count}`,
       cut(entry.reason),
       duration(entry.queuedMs),
       entry.slots,
@@ -117,8 +129,33 @@
   const ROWS_SHOWN = 200;
   let rowsLeftOut = 0;
 
+  /** Whether the list of pools would have it, drawn now: it was made since. */
+  function isUnlisted({ name }) {
+    const search = one('[data-live="pools"]')?.dataset.search;
+    return search !== undefined && name.includes(search) &&
+      !one(`[data-pool="${CSS.escape(name)}"]`);
+  }
+
+  async function listAnew() {
+    if (!one('[data-live="pools"]')) return;
+    const answer = await fetch(location.href).catch(() => null);
+    if (!answer?.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const fresh = one('[data-live="pools"]', page);
+    if (fresh) one('[data-live="pools"]').replaceWith(fresh);
+  }
+
+  function gone(names) {
+    for (const name of names) latest.delete(name);
+    if (!watched[0]) return void listAnew();
+    events.close();
+    watched = null;
+    one('#stale').textContent = 'This pool was deleted: what is shown stays as it was.';
+  }
+
   let events = null;
   let watched = null;
+  let hasWatched = false;
   function watch(pool, withLog) {
     events?.close();
     watched = [pool, withLog];
@@ -127,18 +164,23 @@
     const query = new URLSearchParams(withLog ? {} : { log: '0' });
     if (pool) query.set('pool', pool);
     events = new EventSource(`/admin/api/events?${query}`);
-    events.addEventListener('open', () => one('#stale').textContent = '');
+    events.addEventListener('open', () => {
+      one('#stale').textContent = '';
+      // What was made and deleted meanwhile is not told.
+      if (hasWatched) void listAnew();
+      hasWatched = true;
+    });
     events.addEventListener('error', ({ target }) => {
       one('#stale').textContent = target.readyState === EventSource.CLOSED
         ? 'Not live any more: what is shown stays as it is. Load the page again.'
         : 'The server does not answer: what is shown may be old. Trying again …';
     });
-    events.addEventListener('pools', ({ data }) => JSON.parse(data).pools.forEach(show));
-    events.addEventListener('gone', ({ data }) => {
-      for (const name of JSON.parse(data).pools) {
-        for (const row of all(`tr[data-pool="${CSS.escape(name)}"]`)) row.remove();
-      }
+    events.addEventListener('pools', ({ data }) => {
+      const { pools } = JSON.parse(data);
+      pools.forEach(show);
+      if (pools.some(isUnlisted)) void listAnew();
     });
+    events.addEventListener('gone', ({ data }) => gone(JSON.parse(data).pools));
     events.addEventListener('log', ({ data }) => {
       const body = one('tbody[data-rows="Access log"]');
       if (body) logRows(body, JSON.parse(data));

@@ -8,7 +8,14 @@
   let token = tokenOf(document);
   let isSignedOut = false;
 
-  document.addEventListener('htmx:config:request', ({ detail, target }) => {
+  document.addEventListener('htmx:config:request', (event) => {
+    const { detail, target } = event;
+    // A key that is told once goes only by its own link: not by the rest of a double click.
+    const toldOnce = target.querySelector?.('.fresh [data-copy]');
+    if (toldOnce) {
+      toldOnce.focus();
+      return event.preventDefault();
+    }
     detail.ctx.request.headers['X-Nthbouncer-Write-Token'] = token;
     if (target.matches?.('form')) all('.at-field', target).forEach(unmark);
   });
