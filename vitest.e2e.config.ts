@@ -10,7 +10,7 @@ const SIDE_BY_SIDE: readonly { name: string; maxWorkers: number; files: readonly
   {
     name: 'browsing',
     maxWorkers: 2,
-    files: ['page', 'page_tasks', 'page_access', 'page_saved'],
+    files: ['page', 'page_tasks', 'page_access', 'page_saved', 'page_elsewhere'],
   },
   {
     name: 'starting',

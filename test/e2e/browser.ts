@@ -36,7 +36,7 @@ export async function open(options: ServerOptions = {}): Promise<Seen> {
   const server = await startServer(options);
   browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox'] });
   const page = await (await browser.newContext()).newPage();
-  page.setDefaultTimeout(8_000);
+  page.setDefaultTimeout(20_000);
   const faults: string[] = [];
   page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
   page.on('pageerror', (error) => faults.push(error.message));
