@@ -2,13 +2,14 @@
  * The configuration file of pools (`--config`): read and checked as a whole before anything is
  * touched, applied all or nothing. The file owns the pools that it names.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { hashOf, keyRow } from '../access/keys.ts';
 import { mapSecrets } from '../access/secret_fields.ts';
 import { CEILINGS } from '../ceilings.ts';
 import { protoPath } from '../json.ts';
 import { DirectoryFullError } from '../scheduler/directory.ts';
-import type { Directory, Entry } from '../scheduler/directory.ts';
+import type { Directory, Entry, PoolChange } from '../scheduler/directory.ts';
 import { checkHosts, HostTakenError } from '../scheduler/pool_hosts.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, NO_FIELD, PoolSpec } from '../wire.ts';
@@ -121,15 +122,28 @@ export async function applyPoolFile(
     const left = directory.list().filter((entry) => entry.isManaged && !named.has(entry.spec.name));
     await directory.putAll([
       ...left.map(({ spec }) => ({ spec, isManaged: false })),
-      ...pools.map(({ spec }) => ({ spec, isManaged: true })),
+      ...pools.flatMap((pool) => changeTo(pool, directory.get(pool.spec.name), nowMs)),
     ]).catch(refuseFile);
     if (taken.length > 0) {
       log.warn('the configuration file takes over what was not its own: {pools}', {
         pools: taken.join('; '),
       });
     }
-    for (const { spec, keys } of pools) await setKeys(directory, { spec, keys }, nowMs);
+    for (const pool of pools) warnOfShortKeys(pool);
   });
+}
+
+/** What the file changes of a pool; nothing where it is as the file says. */
+function changeTo(
+  { spec, keys }: FilePool,
+  entry: Entry | undefined,
+  nowMs: number,
+): PoolChange[] {
+  const known = new Map(entry?.keys.rows().map((row) => [row.hash, row]));
+  const rows = keys.map((key) => rowOf(key, known.get(key.hash), { pool: spec.name, nowMs }));
+  const hasKeys = rows.length === known.size && rows.every((row) => known.get(row.hash) === row);
+  const isSame = hasKeys && entry?.isManaged === true && isDeepStrictEqual(entry.spec, spec);
+  return isSame ? [] : [{ spec, isManaged: true, keys: rows }];
 }
 
 /** A pool that was not the file's, and what it loses by the file, in words. */
@@ -149,20 +163,11 @@ function takenOver(entry: Entry | undefined, { spec, keys }: FilePool): string[]
   return [`pool ${spec.name} loses ${words.join(' and ') || 'no key and no credential'}`];
 }
 
-/** Gives a pool the keys that the file names: no more than it may have, as was checked. */
-async function setKeys(directory: Directory, pool: FilePool, nowMs: number): Promise<void> {
-  const { spec: { name }, keys } = pool;
-  const entry = directory.get(name) as Entry;
-  const wanted = new Set(keys.map((key) => key.hash));
-  const rows = entry.keys.rows();
-  const known = new Set(rows.map((row) => row.hash));
-  for (const row of rows) if (!wanted.has(row.hash)) await directory.removeKey(entry, row.id);
-  const fresh = keys.filter((key) => !known.has(key.hash));
-  await directory.addKeys(entry, fresh.map((key) => rowOf(key, name, nowMs)));
+function warnOfShortKeys({ spec, keys }: FilePool): void {
   for (const weak of keys.filter(({ isShort }) => isShort)) {
     log.warn('the key {key} of pool {pool} is shorter than {least} characters: too weak', {
       key: weak.name,
-      pool: name,
+      pool: spec.name,
       least: KEY_LENGTH_MIN,
     });
   }
@@ -175,10 +180,17 @@ function refuseFile(error: unknown): never {
   throw error;
 }
 
-function rowOf(key: { name: string; hash: string }, pool: string, nowMs: number): KeyRow {
-  const facts = { pool, name: key.name, createdAt: nowMs, expiresAt: null, lastUsedAt: null };
+/** A key of the file has its name there and never expires, whoever made it. */
+function rowOf(
+  { name, hash }: FilePool['keys'][number],
+  known: KeyRow | undefined,
+  { pool, nowMs }: { pool: string; nowMs: number },
+): KeyRow {
+  if (known?.name === name && known.expiresAt === null) return known;
+  if (known !== undefined) return { ...known, name, expiresAt: null };
+  const facts = { pool, name, createdAt: nowMs, expiresAt: null, lastUsedAt: null };
   // The file knows the hash alone, so there are no first characters to show.
-  return { ...keyRow('', { id: `key_${crypto.randomUUID()}`, ...facts }), hash: key.hash };
+  return { ...keyRow('', { id: `key_${crypto.randomUUID()}`, ...facts }), hash };
 }
 
 function fileKey({ name, hash, env }: z.output<typeof FileKey>, path: string) {
