@@ -65,6 +65,9 @@ export interface FilePool {
 /** A key that is shorter is warned about: 128 bits in hex. */
 const KEY_LENGTH_MIN = 32;
 
+/** So many are read before others get a turn: some ms. */
+const POOLS_A_TURN = 200;
+
 /** Bad contents of a configuration file, in one sentence. */
 export class PoolFileError extends Error {
   override name = 'PoolFileError';
@@ -86,25 +89,43 @@ export async function readPoolFile(path: string, baseDomain: string): Promise<Fi
   const proto = protoPath(json);
   if (proto !== null) throw new PoolFileError(`${path}: ${proto}: ${NO_FIELD}`);
   const { pools } = checked(PoolFile, json, path);
-  const seen = new Set<string>();
-  const read = pools.map(({ keys, ...rest }, index) => {
-    const where = `${path}: pools.${index}`;
-    const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
-    const spec = checked(PoolSpec, resolved, where);
-    if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
-    seen.add(spec.name);
-    const hashed = keys.map((key) => fileKey(key, path));
-    if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
-      throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
+  const names = new Set<string>();
+  const read: FilePool[] = [];
+  for (const [index, pool] of pools.entries()) {
+    // Nothing is changed yet, so that others may be answered while a long file is read.
+    if (index % POOLS_A_TURN === POOLS_A_TURN - 1) await loopTurn();
+    const filed = filePool(pool, path, index);
+    if (names.has(filed.spec.name)) {
+      throw new PoolFileError(`${path}: pool ${filed.spec.name} is named twice`);
     }
-    return { spec, keys: hashed };
-  });
+    names.add(filed.spec.name);
+    read.push(filed);
+  }
   try {
     checkHosts(read.map(({ spec }) => spec), { baseDomain });
   } catch (error) {
     throw new PoolFileError(`${path}: ${messageOf(error)}`);
   }
   return read;
+}
+
+function filePool(
+  { keys, ...rest }: z.output<typeof PoolFile>['pools'][number],
+  path: string,
+  index: number,
+): FilePool {
+  const where = `${path}: pools.${index}`;
+  const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
+  const spec = checked(PoolSpec, resolved, where);
+  const hashed = keys.map((key) => fileKey(key, path));
+  if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
+    throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
+  }
+  return { spec, keys: hashed };
+}
+
+function loopTurn(): Promise<void> {
+  return new Promise((turned) => setTimeout(turned, 0));
 }
 
 /**

@@ -143,6 +143,14 @@ describe('readPoolFile', () => {
     expect(line).not.toContain('hunter2');
   });
 
+  it('gives others a turn while a long file is read', async () => {
+    let hasTurned = false;
+    setTimeout(() => hasTurned = true, 0);
+    const pools = Array.from({ length: 300 }, (_, at) => ({ name: `p${at}` }));
+    expect(await read({ pools })).toHaveLength(300);
+    expect(hasTurned).toBe(true);
+  });
+
   it('refuses a file that cannot be read', async () => {
     await expect(readPoolFile('missing.json', 'localhost')).rejects.toThrow(
       'missing.json: No such file',

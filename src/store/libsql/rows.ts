@@ -3,7 +3,7 @@
  * drizzle and written under the guard of the claim. It decides nothing about what the rows say.
  */
 import type { InStatement } from '@libsql/client';
-import { and, eq, lt, sql } from 'drizzle-orm';
+import { eq, lt, sql } from 'drizzle-orm';
 import { governor, governorChange, key, nonce, pool, value } from '../../../db/schema.ts';
 import {
   damagedPoolError,
@@ -45,7 +45,7 @@ export async function savePools(
 ): Promise<void> {
   const statements = [
     ...inParts(rows).map((part) => upsertPools(connection, part)),
-    ...removed.map((row) => deleteKey(connection, row)),
+    ...(removed.length === 0 ? [] : [deleteKeys(removed)]),
     ...inParts(saved).map((part) => upsertKeys(connection, part)),
   ];
   if (statements.length > 0) await connection.write(statements);
@@ -99,8 +99,12 @@ export function removeKey(connection: Connection, of: string, id: string): Promi
   return savePools(connection, [], { saved: [], removed: [{ pool: of, id }] });
 }
 
-function deleteKey({ drizzle }: Connection, row: Pick<KeyRow, 'pool' | 'id'>): InStatement {
-  return statement(drizzle.delete(key).where(and(eq(key.pool, row.pool), eq(key.id, row.id))));
+function deleteKeys(removed: KeyChanges['removed']): InStatement {
+  return {
+    sql: `DELETE FROM key WHERE (pool, id) IN
+      (SELECT value ->> 0, value ->> 1 FROM json_each(?1))`,
+    args: [JSON.stringify(removed.map((row) => [row.pool, row.id]))],
+  };
 }
 
 export async function touchKeys(
