@@ -71,6 +71,28 @@ describe('a write lock held from outside', () => {
     expect((await server.call('GET', '/readyz')).status).toBe(200);
   });
 
+  it('at a start keeps a SIGHUP for later, and no SIGTERM waiting', async () => {
+    const server = await startServer();
+    await server.stop();
+    const startLocked = async (signal: NodeJS.Signals) => {
+      let starting: Promise<unknown> = Promise.resolve();
+      await withWriteLock(server.database, async () => {
+        starting = server.start();
+        await sleep(2500);
+        server.signal(signal);
+        await Promise.race([server.exited, sleep(500)]);
+      });
+      await starting;
+    };
+    await startLocked('SIGHUP');
+    expect(server.origin, server.output).not.toBe('');
+    await until('it has reloaded', () => Promise.resolve(server.output.includes(' reloaded')));
+    await server.stop();
+    await startLocked('SIGTERM');
+    expect(server.origin).toBe('');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+
   it('for 3 s gives 503 and no slot; held slots go on, and all works after it', async () => {
     const server = await startServer();
     const pool = await server.pool('long', limited(5));
