@@ -15,6 +15,7 @@ import type { KeyChanges, KeyRow, PoolRow, Snapshot, Store } from '../store/stor
 import { damagedPoolError } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
 import { checkHosts, hostsOf } from './pool_hosts.ts';
+import { pauseOf, pauseText } from './rows.ts';
 import { savedOf } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -62,6 +63,10 @@ export class Directory {
     this.#scheduler = scheduler;
     this.#vault = options.vault ?? null;
     this.#baseDomain = options.baseDomain?.toLowerCase() ?? 'localhost';
+    scheduler.faultOf = (standing, pool) => {
+      const spec = this.#entries.get(pool)?.spec;
+      return spec === undefined ? null : this.#faultOf(spec)?.(standing) ?? null;
+    };
   }
 
   /**
@@ -218,7 +223,7 @@ export class Directory {
     this.#scheduler.dismiss((attempt, pool) => unauthorized(faults.get(pool)?.(attempt) ?? null));
   }
 
-  /** What fails of a pool's waiters under the new rules. */
+  /** What fails of a pool's waiters under these rules by now. */
   #faultOf(spec: PoolSpec): ((standing: Standing) => string | null) | undefined {
     const known = this.#entries.get(spec.name);
     if (known === undefined) return undefined;
@@ -285,16 +290,4 @@ function changesOf(rows: readonly KeyRow[], wanted: readonly KeyRow[] = rows): K
     saved: wanted.filter((row) => !held.has(row)),
     removed: rows.filter(({ id }) => !ids.has(id)),
   };
-}
-
-/** An end that is not known is Infinity inside and null in JSON. */
-function pauseText(pause: Pause | null, shiftMs: number): string | null {
-  if (pause === null) return null;
-  const untilMs = Number.isFinite(pause.untilMs) ? pause.untilMs + shiftMs : null;
-  return JSON.stringify({ ...pause, untilMs });
-}
-
-function pauseOf(text: string): Pause {
-  const pause = JSON.parse(text) as { untilMs: number | null; reason: string | null };
-  return { untilMs: pause.untilMs ?? Infinity, reason: pause.reason };
 }
