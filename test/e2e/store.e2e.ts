@@ -3,7 +3,7 @@
  * granted that was not stored, and all goes on by itself afterwards.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -75,10 +75,12 @@ describe('a write lock held from outside', () => {
     const server = await startServer();
     await server.stop();
     const startLocked = async (signal: NodeJS.Signals) => {
+      const lock = `${server.database}-lock`;
       let starting: Promise<unknown> = Promise.resolve();
+      rmSync(lock);
       await withWriteLock(server.database, async () => {
         starting = server.start();
-        await sleep(2500);
+        await until('it opens the database', () => Promise.resolve(existsSync(lock)), 15_000);
         server.signal(signal);
         await Promise.race([server.exited, sleep(500)]);
       });
