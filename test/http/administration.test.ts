@@ -91,6 +91,7 @@ describe('keys', () => {
     { name: 'x'.repeat(129) },
     { name: 7 },
     { name: 'k', expiresAt: -1 },
+    { name: 'k', expiresAt: 0 },
     { name: 'k', expiresAt: 1.5 },
     { name: 'k', expiresAt: 'soon' },
     { name: 'k', key: WRONG_KEY },
