@@ -1,6 +1,6 @@
 /**
- * What the administration's routes share: reading a body against its schema, and finding the pool
- * that a path names. Both throw a fault where they cannot.
+ * What the administration's routes share: reading a body against its schema, judging an instant of
+ * it, and finding the pool that a path names. Each throws a fault where it cannot.
  */
 import type { Context } from 'hono';
 import type { z } from 'zod';
