@@ -40,6 +40,14 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** How an attempt in the access log may have ended. */
+export type LoggedOutcome = 'granted' | 'client_gone' | ErrorCode;
+export const LOGGED_OUTCOMES: readonly LoggedOutcome[] = [
+  'granted',
+  'client_gone',
+  ...Object.keys(ERRORS) as ErrorCode[],
+];
+
 /** One thing that is wrong with an input: where, and why. */
 export interface Issue {
   readonly path: string;

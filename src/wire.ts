@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { CEILINGS } from './ceilings.ts';
 import type { Issue } from './errors.ts';
+import { LOGGED_OUTCOMES } from './errors.ts';
 import { AccessSpec } from './wire_access.ts';
 import { UpstreamSpec } from './wire_upstream.ts';
 import './wire_words.ts';
@@ -143,7 +144,7 @@ export const ChangesParams = z.object({ limit: digits.pipe(whole(1, 1_000)).defa
 export const LogParams = z.object({
   limit: digits.pipe(whole(1, 1_000)).default(100),
   cursor: z.string().max(64).optional(),
-  outcome: z.string().max(64).optional(),
+  outcome: z.enum(LOGGED_OUTCOMES).or(z.literal('').transform(() => undefined)).optional(),
   keyId: z.string().max(64).optional(),
   since: digits.optional(),
   until: digits.optional(),

@@ -68,8 +68,10 @@ export class KeyRing {
     return this.#byHash.size;
   }
 
+  /** Adds a key, or changes what is known of one; its uses stay. */
   add(row: KeyRow): void {
-    this.#byHash.set(row.hash, { row, use: { atMs: null, isFresh: false } });
+    const use = this.#byHash.get(row.hash)?.use ?? { atMs: null, isFresh: false };
+    this.#byHash.set(row.hash, { row, use });
     this.#known.clear();
   }
 

@@ -3,7 +3,7 @@
  * of it. Following asks once a second, and shows every entry once.
  */
 import { InvalidArgumentError } from 'commander';
-import { ERRORS } from '../errors.ts';
+import { LOGGED_OUTCOMES } from '../errors.ts';
 import { AdminClient, poolPath } from './admin_client.ts';
 import type { Row } from './admin_client.ts';
 import type { Command } from './command.ts';
@@ -37,11 +37,9 @@ export const logCommand: Command = {
   },
 };
 
-const OUTCOMES = ['granted', 'client_gone', ...Object.keys(ERRORS)];
-
 function outcome(text: string): string {
-  if (OUTCOMES.includes(text)) return text;
-  throw new InvalidArgumentError(`It must be one of ${OUTCOMES.join(', ')}.`);
+  if (LOGGED_OUTCOMES.some((one) => one === text)) return text;
+  throw new InvalidArgumentError(`It must be one of ${LOGGED_OUTCOMES.join(', ')}.`);
 }
 
 const POLL_MS = 1_000;

@@ -2,13 +2,14 @@
  * The configuration file of pools (`--config`): read and checked as a whole before anything is
  * touched, applied all or nothing. The file owns the pools that it names.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { hashOf, keyRow } from '../access/keys.ts';
 import { mapSecrets } from '../access/secret_fields.ts';
 import { CEILINGS } from '../ceilings.ts';
 import { protoPath } from '../json.ts';
 import { DirectoryFullError } from '../scheduler/directory.ts';
-import type { Directory, Entry } from '../scheduler/directory.ts';
+import type { Directory, Entry, PoolChange } from '../scheduler/directory.ts';
 import { checkHosts, HostTakenError } from '../scheduler/pool_hosts.ts';
 import type { KeyRow } from '../store/store.ts';
 import { issuesOf, NO_FIELD, PoolSpec } from '../wire.ts';
@@ -64,6 +65,9 @@ export interface FilePool {
 /** A key that is shorter is warned about: 128 bits in hex. */
 const KEY_LENGTH_MIN = 32;
 
+/** So many are read before others get a turn: some ms. */
+const POOLS_A_TURN = 200;
+
 /** Bad contents of a configuration file, in one sentence. */
 export class PoolFileError extends Error {
   override name = 'PoolFileError';
@@ -85,25 +89,43 @@ export async function readPoolFile(path: string, baseDomain: string): Promise<Fi
   const proto = protoPath(json);
   if (proto !== null) throw new PoolFileError(`${path}: ${proto}: ${NO_FIELD}`);
   const { pools } = checked(PoolFile, json, path);
-  const seen = new Set<string>();
-  const read = pools.map(({ keys, ...rest }, index) => {
-    const where = `${path}: pools.${index}`;
-    const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
-    const spec = checked(PoolSpec, resolved, where);
-    if (seen.has(spec.name)) throw new PoolFileError(`${path}: pool ${spec.name} is named twice`);
-    seen.add(spec.name);
-    const hashed = keys.map((key) => fileKey(key, path));
-    if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
-      throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
+  const names = new Set<string>();
+  const read: FilePool[] = [];
+  for (const [index, pool] of pools.entries()) {
+    // Nothing is changed yet, so that others may be answered while a long file is read.
+    if (index % POOLS_A_TURN === POOLS_A_TURN - 1) await loopTurn();
+    const filed = filePool(pool, path, index);
+    if (names.has(filed.spec.name)) {
+      throw new PoolFileError(`${path}: pool ${filed.spec.name} is named twice`);
     }
-    return { spec, keys: hashed };
-  });
+    names.add(filed.spec.name);
+    read.push(filed);
+  }
   try {
     checkHosts(read.map(({ spec }) => spec), { baseDomain });
   } catch (error) {
     throw new PoolFileError(`${path}: ${messageOf(error)}`);
   }
   return read;
+}
+
+function filePool(
+  { keys, ...rest }: z.output<typeof PoolFile>['pools'][number],
+  path: string,
+  index: number,
+): FilePool {
+  const where = `${path}: pools.${index}`;
+  const resolved = mapSecrets(rest, (secret, field) => secretOf(secret, `${where}: ${field}`));
+  const spec = checked(PoolSpec, resolved, where);
+  const hashed = keys.map((key) => fileKey(key, path));
+  if (new Set(hashed.map((key) => key.hash)).size < hashed.length) {
+    throw new PoolFileError(`${path}: pool ${spec.name} has one key twice`);
+  }
+  return { spec, keys: hashed };
+}
+
+function loopTurn(): Promise<void> {
+  return new Promise((turned) => setTimeout(turned, 0));
 }
 
 /**
@@ -121,15 +143,28 @@ export async function applyPoolFile(
     const left = directory.list().filter((entry) => entry.isManaged && !named.has(entry.spec.name));
     await directory.putAll([
       ...left.map(({ spec }) => ({ spec, isManaged: false })),
-      ...pools.map(({ spec }) => ({ spec, isManaged: true })),
+      ...pools.flatMap((pool) => changeTo(pool, directory.get(pool.spec.name), nowMs)),
     ]).catch(refuseFile);
     if (taken.length > 0) {
       log.warn('the configuration file takes over what was not its own: {pools}', {
         pools: taken.join('; '),
       });
     }
-    for (const { spec, keys } of pools) await setKeys(directory, { spec, keys }, nowMs);
+    for (const pool of pools) warnOfShortKeys(pool);
   });
+}
+
+/** What the file changes of a pool; nothing where it is as the file says. */
+function changeTo(
+  { spec, keys }: FilePool,
+  entry: Entry | undefined,
+  nowMs: number,
+): PoolChange[] {
+  const known = new Map(entry?.keys.rows().map((row) => [row.hash, row]));
+  const rows = keys.map((key) => rowOf(key, known.get(key.hash), { pool: spec.name, nowMs }));
+  const hasKeys = rows.length === known.size && rows.every((row) => known.get(row.hash) === row);
+  const isSame = hasKeys && entry?.isManaged === true && isDeepStrictEqual(entry.spec, spec);
+  return isSame ? [] : [{ spec, isManaged: true, keys: rows }];
 }
 
 /** A pool that was not the file's, and what it loses by the file, in words. */
@@ -149,20 +184,11 @@ function takenOver(entry: Entry | undefined, { spec, keys }: FilePool): string[]
   return [`pool ${spec.name} loses ${words.join(' and ') || 'no key and no credential'}`];
 }
 
-/** Gives a pool the keys that the file names: no more than it may have, as was checked. */
-async function setKeys(directory: Directory, pool: FilePool, nowMs: number): Promise<void> {
-  const { spec: { name }, keys } = pool;
-  const entry = directory.get(name) as Entry;
-  const wanted = new Set(keys.map((key) => key.hash));
-  const rows = entry.keys.rows();
-  const known = new Set(rows.map((row) => row.hash));
-  for (const row of rows) if (!wanted.has(row.hash)) await directory.removeKey(entry, row.id);
-  const fresh = keys.filter((key) => !known.has(key.hash));
-  await directory.addKeys(entry, fresh.map((key) => rowOf(key, name, nowMs)));
+function warnOfShortKeys({ spec, keys }: FilePool): void {
   for (const weak of keys.filter(({ isShort }) => isShort)) {
     log.warn('the key {key} of pool {pool} is shorter than {least} characters: too weak', {
       key: weak.name,
-      pool: name,
+      pool: spec.name,
       least: KEY_LENGTH_MIN,
     });
   }
@@ -175,10 +201,17 @@ function refuseFile(error: unknown): never {
   throw error;
 }
 
-function rowOf(key: { name: string; hash: string }, pool: string, nowMs: number): KeyRow {
-  const facts = { pool, name: key.name, createdAt: nowMs, expiresAt: null, lastUsedAt: null };
+/** A key of the file has its name there and never expires, whoever made it. */
+function rowOf(
+  { name, hash }: FilePool['keys'][number],
+  known: KeyRow | undefined,
+  { pool, nowMs }: { pool: string; nowMs: number },
+): KeyRow {
+  if (known?.name === name && known.expiresAt === null) return known;
+  if (known !== undefined) return { ...known, name, expiresAt: null };
+  const facts = { pool, name, createdAt: nowMs, expiresAt: null, lastUsedAt: null };
   // The file knows the hash alone, so there are no first characters to show.
-  return { ...keyRow('', { id: `key_${crypto.randomUUID()}`, ...facts }), hash: key.hash };
+  return { ...keyRow('', { id: `key_${crypto.randomUUID()}`, ...facts }), hash };
 }
 
 function fileKey({ name, hash, env }: z.output<typeof FileKey>, path: string) {

@@ -39,6 +39,7 @@ import { masterKeyOfEnvironment, vaultFor } from './master_key.ts';
 import { dropPermissions } from './permissions.ts';
 import type { FilePool } from './pool_file.ts';
 import { applyPoolFile, PoolFileError, readPoolFile } from './pool_file.ts';
+import { Reloads } from './reloads.ts';
 import { addSettings, serveSettings } from './settings.ts';
 import { stop, stopSignal } from './stopping.ts';
 
@@ -80,6 +81,7 @@ const events: SchedulerEvents = {
 async function serve(settings: ServeSettings): Promise<void> {
   // The program may start commands for `run`; the server never does.
   await Deno.permissions.revoke({ name: 'run' });
+  const signals = heardSignals();
   outliveFileSizeLimit();
   const environmentHash = adminHashOfEnvironment();
   const metricsHash = metricsHashOfEnvironment();
@@ -87,14 +89,40 @@ async function serve(settings: ServeSettings): Promise<void> {
   const pools = await poolsOf(settings);
   const tls = await readTls(settings);
   startLog((line) => printError(line.trimEnd()));
-  const database = await openDatabase(settings.db, events.storeLost);
+  const database = await openUnlessStopped(settings.db, signals.stopped);
   try {
     const vault = await vaultFor(settings.db, { environmentKey, pools: database.snapshot.pools });
-    await run(settings, { ...database, environmentHash, metricsHash, vault, pools, tls });
+    await run(settings, {
+      ...database,
+      ...signals,
+      environmentHash,
+      metricsHash,
+      vault,
+      pools,
+      tls,
+    });
   } catch (error) {
     await database.store.close().catch(() => {});
     throw error;
   }
+}
+
+interface Signals {
+  readonly stopped: Promise<void>;
+  readonly reloads: Reloads;
+}
+
+/** From its first moment on the server is ended by no signal that it is to obey. */
+function heardSignals(): Signals {
+  const reloads = new Reloads();
+  if (Deno.build.os !== 'windows') Deno.addSignalListener('SIGHUP', () => reloads.ask());
+  return { stopped: stopSignal(), reloads };
+}
+
+/** A lock may keep the start waiting. A stop need not: until then nothing is to be ended. */
+async function openUnlessStopped(url: string, stopped: Promise<void>): Promise<Database> {
+  const ended = stopped.then(() => null);
+  return await Promise.race([ended, openDatabase(url, events.storeLost)]) ?? Deno.exit(EXIT.ok);
 }
 
 /** A write beyond `ulimit -f` then fails, as on a full disk, and does not end the process. */
@@ -102,7 +130,7 @@ function outliveFileSizeLimit(): void {
   if (Deno.build.os !== 'windows') Deno.addSignalListener('SIGXFSZ', () => {});
 }
 
-interface Parts extends Database {
+interface Parts extends Database, Signals {
   readonly environmentHash: string | null;
   readonly metricsHash: string | null;
   readonly vault: Vault;
@@ -111,7 +139,6 @@ interface Parts extends Database {
 }
 
 async function run(settings: ServeSettings, parts: Parts): Promise<void> {
-  const stopped = stopSignal();
   const { snapshot, vault } = parts;
   const clock = new SystemClock();
   const store = patient(parts.store, clock);
@@ -158,12 +185,11 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   housekeeping.start();
   warnOfOpenPools(directory, origin);
   for (const [pool, each] of poolOrigins) warnOfPoolListener(directory, pool, each);
-  // Whoever reads the line that it listens may send a signal at once.
-  onReload(settings, { directory, listeners, scheduler });
+  parts.reloads.begin(() => reload(settings, { directory, listeners, scheduler }));
   print(`nthbouncer listening on ${origin}`);
   for (const [pool, each] of poolOrigins) print(`the pool "${pool}" listens on ${each}`);
   await first?.(origin);
-  await stopped;
+  await parts.stopped;
   await stop({ server, housekeeping, listeners, drainMs: settings.drainMs });
 }
 
@@ -210,24 +236,21 @@ async function assemble(
   };
 }
 
-function onReload(
+async function reload(
   settings: ServeSettings,
   parts: { directory: Directory; listeners: readonly Listener[]; scheduler: Scheduler },
-): void {
-  if (Deno.build.os === 'windows') return;
+): Promise<void> {
   const { directory, scheduler } = parts;
-  Deno.addSignalListener('SIGHUP', async () => {
-    try {
-      const pools = await poolsOf(settings);
-      const tls = await readTls(settings);
-      // The pools first: they can still be refused, with all left as it was.
-      if (pools !== null) await applyPoolFile(directory, pools, scheduler.clock.nowMs());
-      for (const listener of parts.listeners) listener.reload(tls);
-      log.info('configuration reloaded');
-    } catch (error) {
-      log.error('configuration not reloaded: {reason}', { reason: messageOf(error) });
-    }
-  });
+  try {
+    const pools = await poolsOf(settings);
+    const tls = await readTls(settings);
+    // The pools first: they can still be refused, with all left as it was.
+    if (pools !== null) await applyPoolFile(directory, pools, scheduler.clock.nowMs());
+    for (const listener of parts.listeners) listener.reload(tls);
+    log.info('configuration reloaded');
+  } catch (error) {
+    log.error('configuration not reloaded: {reason}', { reason: messageOf(error) });
+  }
 }
 
 async function poolsOf({ config, baseDomain }: ServeSettings): Promise<FilePool[] | null> {

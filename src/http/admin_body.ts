@@ -1,6 +1,6 @@
 /**
- * What the administration's routes share: reading a body against its schema, and finding the pool
- * that a path names. Both throw a fault where they cannot.
+ * What the administration's routes share: reading a body against its schema, judging an instant of
+ * it, and finding the pool that a path names. Each throws a fault where it cannot.
  */
 import type { Context } from 'hono';
 import type { z } from 'zod';
@@ -11,6 +11,7 @@ import { complaintOf, NO_FIELD } from '../wire.ts';
 import { hasBody, readJson } from './body.ts';
 import { Fault, wrongField } from './fault.ts';
 import type { Server } from './server.ts';
+import { epochMs } from './server.ts';
 
 /** The request's JSON; undefined where it has none. @throws Fault */
 export async function jsonOf(context: Context, { deadlines }: Server): Promise<unknown> {
@@ -43,4 +44,10 @@ export function entryOf(context: Context, { directory }: Server): Entry {
   const entry = directory.get(context.req.param('pool') ?? '');
   if (entry === undefined) throw new Fault('not_found', { message: 'No pool has this name.' });
   return entry;
+}
+
+/** An instant that came in a body, null where none did. @throws Fault where it is over already. */
+export function refusePast(server: Server, path: string, atMs: number | null): void {
+  if (atMs === null || atMs > epochMs(server)) return;
+  throw new Fault('invalid_request', wrongField(path, 'must lie ahead (epoch ms)'));
 }

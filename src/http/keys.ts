@@ -4,7 +4,7 @@
 import type { Context } from 'hono';
 import { freshKey, keyRow } from '../access/keys.ts';
 import { KeyBody } from '../wire.ts';
-import { entryOf, jsonOf, parsed } from './admin_body.ts';
+import { entryOf, jsonOf, parsed, refusePast } from './admin_body.ts';
 import { Fault } from './fault.ts';
 import { changeable, refuseOverCeiling } from './pools.ts';
 import type { Route } from './route.ts';
@@ -24,6 +24,7 @@ function listKeys(context: Context, server: Server): Response {
 
 async function makeKey(context: Context, server: Server): Promise<Response> {
   const { name, expiresAt } = parsed(KeyBody, await jsonOf(context, server));
+  refusePast(server, 'expiresAt', expiresAt);
   const { directory } = server;
   const key = freshKey();
   const row = await directory.inTurn(async () => {

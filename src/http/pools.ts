@@ -8,11 +8,10 @@ import { DirectoryFullError } from '../scheduler/directory.ts';
 import type { Entry } from '../scheduler/directory.ts';
 import { HostTakenError } from '../scheduler/pool_hosts.ts';
 import { PauseBody, PoolSpec } from '../wire.ts';
-import { entryOf, jsonOf, parsed, refuseUnknownFields } from './admin_body.ts';
+import { entryOf, jsonOf, parsed, refusePast, refuseUnknownFields } from './admin_body.ts';
 import { Fault, wrongField } from './fault.ts';
 import type { Route } from './route.ts';
 import type { Server } from './server.ts';
-import { epochMs } from './server.ts';
 
 export const poolRoutes: readonly Route[] = [
   {
@@ -104,9 +103,7 @@ async function deletePool(context: Context, server: Server): Promise<Response> {
 
 async function pausePool(context: Context, server: Server): Promise<Response> {
   const { untilMs, reason } = parsed(PauseBody, await jsonOf(context, server) ?? {});
-  if (untilMs !== null && untilMs <= epochMs(server)) {
-    throw new Fault('invalid_request', wrongField('untilMs', 'must lie ahead (epoch ms)'));
-  }
+  refusePast(server, 'untilMs', untilMs);
   const { shiftMs } = server.scheduler.clock;
   const pause = { untilMs: untilMs === null ? Infinity : untilMs - shiftMs, reason };
   const { directory } = server;

@@ -6,14 +6,16 @@
 import { epochMsOf } from './clock.ts';
 import { KeyRing } from '../access/keys.ts';
 import { faultUnder, KEY_GONE } from '../access/standing.ts';
+import type { Standing } from '../access/standing.ts';
 import { hasSecrets } from '../access/vault.ts';
 import type { Vault } from '../access/vault.ts';
 import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
-import type { KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
+import type { KeyChanges, KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
 import { damagedPoolError } from '../store/store.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
 import { checkHosts, hostsOf } from './pool_hosts.ts';
+import { pauseOf, pauseText } from './rows.ts';
 import { savedOf } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -30,6 +32,8 @@ export interface Entry {
 export interface PoolChange {
   readonly spec: PoolSpec;
   readonly isManaged: boolean;
+  /** All the keys that it is to have, no more than it may; absent: those that it has. */
+  readonly keys?: readonly KeyRow[];
 }
 
 export class DirectoryFullError extends Error {
@@ -59,6 +63,10 @@ export class Directory {
     this.#scheduler = scheduler;
     this.#vault = options.vault ?? null;
     this.#baseDomain = options.baseDomain?.toLowerCase() ?? 'localhost';
+    scheduler.faultOf = (standing, pool) => {
+      const spec = this.#entries.get(pool)?.spec;
+      return spec === undefined ? null : this.#faultOf(spec)?.(standing) ?? null;
+    };
   }
 
   /**
@@ -67,11 +75,13 @@ export class Directory {
    * where its settings are not right.
    */
   load(snapshot: Snapshot): void {
+    const { keyUses } = this.#scheduler;
+    const rings = new Map(snapshot.pools.map(({ name }) => [name, new KeyRing([], keyUses)]));
+    for (const row of snapshot.keys) rings.get(row.pool)?.add(row);
     const governors = new Map(snapshot.governors.map((row) => [row.pool, savedOf(row.saved)]));
     for (const row of snapshot.pools) {
       const spec = this.#specOf(row);
-      const rows = snapshot.keys.filter((key) => key.pool === row.name);
-      const keys = new KeyRing(rows, this.#scheduler.keyUses);
+      const keys = rings.get(row.name) as KeyRing;
       const saved = governors.get(row.name);
       const pool = this.#scheduler.turn((nowMs, bouncer) =>
         bouncer.create(nowMs, row.name, {
@@ -108,8 +118,8 @@ export class Directory {
   }
 
   /**
-   * Makes or changes many pools: all or, where one cannot be, none. They are stored and in force at
-   * once, so that hosts may change hands among them.
+   * Makes or changes many pools and their keys: all or, where one cannot be, none. They are stored
+   * in one write and in force at once, so that hosts may change hands among them.
    * @throws DirectoryFullError, HostTakenError before anything is changed.
    */
   async putAll(changes: readonly PoolChange[]): Promise<void> {
@@ -119,16 +129,22 @@ export class Directory {
     }
     this.#checkHosts(changes);
     const createdAt = this.#epochMs();
-    const made = changes.map(({ spec, isManaged }) => {
+    const made = changes.map(({ spec, isManaged, keys: rows }) => {
       const known = this.#entries.get(spec.name);
       const keys = known?.keys ?? new KeyRing([], this.#scheduler.keyUses);
-      return { spec, keys, createdAt: known?.createdAt ?? createdAt, isManaged };
+      const rest = { keys, createdAt: known?.createdAt ?? createdAt, isManaged };
+      return { spec, rest, row: this.#row(spec, rest), changed: changesOf(keys.rows(), rows) };
     });
-    await this.#store.savePools(made.map(({ spec, ...facts }) => this.#row(spec, facts)));
-    for (const { spec, ...rest } of made) {
-      this.#dismissWhoFails(spec);
-      this.#apply(spec, rest);
+    await this.#store.savePools(made.map(({ row }) => row), {
+      saved: made.flatMap(({ changed }) => changed.saved),
+      removed: made.flatMap(({ changed }) => changed.removed),
+    });
+    for (const { rest: { keys }, changed } of made) {
+      for (const { id } of changed.removed) keys.remove(id);
+      for (const row of changed.saved) keys.add(row);
     }
+    this.#dismissWhoFails(changes);
+    for (const { spec, rest } of made) this.#apply(spec, rest);
   }
 
   /** Deletes a pool: its waiters are refused, its leases end, its keys are gone. */
@@ -202,14 +218,16 @@ export class Directory {
   }
 
   /** Waiters that the new rules would refuse leave before anything else of them applies. */
-  #dismissWhoFails(spec: PoolSpec): void {
+  #dismissWhoFails(changes: readonly PoolChange[]): void {
+    const faults = new Map(changes.map(({ spec }) => [spec.name, this.#faultOf(spec)]));
+    this.#scheduler.dismiss((attempt, pool) => unauthorized(faults.get(pool)?.(attempt) ?? null));
+  }
+
+  /** What fails of a pool's waiters under these rules by now. */
+  #faultOf(spec: PoolSpec): ((standing: Standing) => string | null) | undefined {
     const known = this.#entries.get(spec.name);
-    if (known === undefined) return;
-    const { spec: { access }, keys } = known;
-    const faultOf = faultUnder(access, { spec, keys }, this.#epochMs());
-    this.#scheduler.dismiss((attempt, pool) =>
-      pool === spec.name ? unauthorized(faultOf(attempt)) : null
-    );
+    if (known === undefined) return undefined;
+    return faultUnder(known.spec.access, { spec, keys: known.keys }, this.#epochMs());
   }
 
   /** The core's pool with these settings, new or changed. */
@@ -264,14 +282,12 @@ function unauthorized(reason: string | null) {
   return reason === null ? null : { code: 'unauthorized', reason } as const;
 }
 
-/** An end that is not known is Infinity inside and null in JSON. */
-function pauseText(pause: Pause | null, shiftMs: number): string | null {
-  if (pause === null) return null;
-  const untilMs = Number.isFinite(pause.untilMs) ? pause.untilMs + shiftMs : null;
-  return JSON.stringify({ ...pause, untilMs });
-}
-
-function pauseOf(text: string): Pause {
-  const pause = JSON.parse(text) as { untilMs: number | null; reason: string | null };
-  return { untilMs: pause.untilMs ?? Infinity, reason: pause.reason };
+/** What makes of these keys those that are wanted; a row that was taken from them is as it was. */
+function changesOf(rows: readonly KeyRow[], wanted: readonly KeyRow[] = rows): KeyChanges {
+  const held = new Set(rows);
+  const ids = new Set(wanted.map(({ id }) => id));
+  return {
+    saved: wanted.filter((row) => !held.has(row)),
+    removed: rows.filter(({ id }) => !ids.has(id)),
+  };
 }

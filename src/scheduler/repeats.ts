@@ -93,7 +93,8 @@ export class Repeats {
         if (place === null) return;
         const { attempt, gauge } = place;
         const queuedMs = clock.nowMs() - sinceMs;
-        tell({ kind: 'refused', attempt, gauge, queuedMs, code: 'queue_timeout' });
+        const late = this.#scheduler.timedOut(repeat, pool.name);
+        tell({ kind: 'refused', attempt, gauge, queuedMs, ...late });
         joined.leave();
       });
       void joined.verdict.then((told) => {

@@ -1,8 +1,10 @@
 /**
- * A lease as a row, and a row as a lease again. Rows hold epoch ms; a lease holds instants of the
- * core's clock. Both directions stand here so that they cannot drift apart.
+ * A lease as a row, and a row as a lease again; an operator's pause likewise. Rows hold epoch ms;
+ * the core has instants of its own clock. Both directions stand here so that they cannot drift
+ * apart.
  */
 import type { Lease } from '../core/lease.ts';
+import type { Pause } from '../core/pool.ts';
 import type { LeaseRow } from '../store/store.ts';
 
 export function rowOf(lease: Lease, shiftMs: number): LeaseRow {
@@ -57,4 +59,16 @@ export function restored(row: LeaseRow, nowMs: number): Lease {
     place: -1,
     isStored: true,
   };
+}
+
+/** An end that is not known is Infinity inside and null in JSON. */
+export function pauseText(pause: Pause | null, shiftMs: number): string | null {
+  if (pause === null) return null;
+  const untilMs = Number.isFinite(pause.untilMs) ? pause.untilMs + shiftMs : null;
+  return JSON.stringify({ ...pause, untilMs });
+}
+
+export function pauseOf(text: string): Pause {
+  const pause = JSON.parse(text) as { untilMs: number | null; reason: string | null };
+  return { untilMs: pause.untilMs ?? Infinity, reason: pause.reason };
 }

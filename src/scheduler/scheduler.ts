@@ -4,6 +4,7 @@
  * nothing that the core decides.
  */
 import { KeyUses } from '../access/key_uses.ts';
+import type { Standing } from '../access/standing.ts';
 import { Bouncer } from '../core/bouncer.ts';
 import type { Renewal } from '../core/bouncer.ts';
 import type { Settlement } from '../core/moves.ts';
@@ -60,6 +61,8 @@ export class Scheduler {
   readonly #events: SchedulerEvents;
   /** Uses of keys get their time from the turn that follows them. */
   readonly keyUses = new KeyUses();
+  /** What fails by now of one who waits, by the rules of its pool; set by whoever has the rules. */
+  faultOf: (standing: Standing, pool: string) => string | null = () => null;
   readonly #waiters = new Waiters();
   readonly #drains = new Drains();
   readonly #teller: Teller;
@@ -190,6 +193,14 @@ export class Scheduler {
     return this.#drains.wait(this.clock.nowMs(), pool, signal);
   }
 
+  /** What somebody is told whose wait is over: his key may have ended it, or the store. */
+  timedOut(request: Request, pool: string): Pick<Refused, 'code' | 'reason'> {
+    const reason = this.faultOf(request, pool);
+    if (reason !== null) return { code: 'unauthorized', reason };
+    const isUnavailable = this.journal.isFailing && request.door === 'lock';
+    return { code: isUnavailable ? 'storage_unavailable' : 'queue_timeout' };
+  }
+
   /** Ends all timers. The journal must be settled before. */
   close(): void {
     this.#alarm.cancel();
@@ -257,10 +268,8 @@ export class Scheduler {
       return tell(this.#teller.grant(attempt, { ...admission, queuedMs, hasWaited: true }));
     }
     const refused = refusedBy(admission, { attempt: attempt.attempt, queuedMs });
-    const isUnavailable = admission.kind === 'timed_out' && this.journal.isFailing &&
-      attempt.door === 'lock';
-    const code = isUnavailable ? 'storage_unavailable' : refused.code;
-    tell(this.#teller.refuse(waiter.pool, attempt, { ...refused, code }));
+    const late = admission.kind === 'timed_out' ? this.timedOut(attempt, waiter.pool) : {};
+    tell(this.#teller.refuse(waiter.pool, attempt, { ...refused, ...late }));
   }
 
   #changed(lease: Lease): void {

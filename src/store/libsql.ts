@@ -29,6 +29,7 @@ import {
   type ChangeRow,
   type GovernorRow,
   type HistoryRow,
+  type KeyChanges,
   type KeyRow,
   type LogPage,
   type LogQuery,
@@ -161,8 +162,8 @@ export class LibsqlStore implements Store {
     if (this.#journal.appendedBytes >= CHECKPOINT_BYTES) await this.#checkpoint();
   }
 
-  savePools(pools: readonly PoolRow[]): Promise<void> {
-    return rows.savePools(this.#connection, pools);
+  savePools(pools: readonly PoolRow[], keys?: KeyChanges): Promise<void> {
+    return rows.savePools(this.#connection, pools, keys);
   }
 
   removePool(name: string): Promise<void> {

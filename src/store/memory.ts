@@ -10,6 +10,7 @@ import {
   type GovernorRow,
   type HistoryRow,
   isLogCursor,
+  type KeyChanges,
   type KeyRow,
   type LeaseRow,
   type LogPage,
@@ -80,9 +81,10 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
-  savePools(rows: readonly PoolRow[]): Promise<void> {
+  savePools(rows: readonly PoolRow[], keys?: KeyChanges): Promise<void> {
     for (const row of rows) this.#pools.set(row.name, row);
-    return Promise.resolve();
+    for (const { pool, id } of keys?.removed ?? []) this.#keys.get(pool)?.delete(id);
+    return this.saveKeys(keys?.saved ?? []);
   }
 
   removePool(name: string): Promise<void> {

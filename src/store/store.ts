@@ -67,6 +67,12 @@ export interface KeyRow {
   readonly lastUsedAt: number | null;
 }
 
+/** What changes of keys: a row is saved by its pool and id, those that are removed go first. */
+export interface KeyChanges {
+  readonly saved: readonly KeyRow[];
+  readonly removed: readonly Pick<KeyRow, 'pool' | 'id'>[];
+}
+
 /** What a pool's governor learned, as JSON. */
 export interface GovernorRow {
   readonly pool: string;
@@ -167,8 +173,8 @@ export interface Store {
    * @throws StoreError as commit does; nothing is lost, and the next fold does it.
    */
   fold(): Promise<void>;
-  /** Saves all of them or, where it fails, none. */
-  savePools(rows: readonly PoolRow[]): Promise<void>;
+  /** Saves all of them, and what changes of keys, in one write: all or, where it fails, nothing. */
+  savePools(rows: readonly PoolRow[], keys?: KeyChanges): Promise<void>;
   /** Deletes the pool, its keys and what its governor learned. */
   removePool(name: string): Promise<void>;
   saveKeys(rows: readonly KeyRow[]): Promise<void>;

@@ -3,7 +3,7 @@
  * granted that was not stored, and all goes on by itself afterwards.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -69,6 +69,30 @@ describe('a write lock held from outside', () => {
     await starting;
     expect(server.origin, server.output).not.toBe('');
     expect((await server.call('GET', '/readyz')).status).toBe(200);
+  });
+
+  it('at a start keeps a SIGHUP for later, and no SIGTERM waiting', async () => {
+    const server = await startServer();
+    await server.stop();
+    const startLocked = async (signal: NodeJS.Signals) => {
+      const lock = `${server.database}-lock`;
+      let starting: Promise<unknown> = Promise.resolve();
+      rmSync(lock);
+      await withWriteLock(server.database, async () => {
+        starting = server.start();
+        await until('it opens the database', () => Promise.resolve(existsSync(lock)), 15_000);
+        server.signal(signal);
+        await Promise.race([server.exited, sleep(500)]);
+      });
+      await starting;
+    };
+    await startLocked('SIGHUP');
+    expect(server.origin, server.output).not.toBe('');
+    await until('it has reloaded', () => Promise.resolve(server.output.includes(' reloaded')));
+    await server.stop();
+    await startLocked('SIGTERM');
+    expect(server.origin).toBe('');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
   it('for 3 s gives 503 and no slot; held slots go on, and all works after it', async () => {

@@ -91,7 +91,7 @@ describe('the export of the log', () => {
     const headers = await signedIn(test);
     const ask = (query: string) =>
       test.call(`/admin/pools/p1/log/export.csv?${query}`, { headers });
-    for (const query of ['minutes=1e300', 'minutes=0.5', `outcome=${'x'.repeat(65)}`]) {
+    for (const query of ['minutes=1e300', 'minutes=0.5', 'outcome=nothing']) {
       expect((await ask(query)).status).toBeGreaterThanOrEqual(400);
     }
     const rows = Array.from(

@@ -95,6 +95,21 @@ describe.each(MAKERS)('%s store', (_, make) => {
     expect(await start().open()).toMatchObject({ pools: [changed], keys: [key('k1')] });
   });
 
+  test('keys are changed with pools in one write, others of the same id stay', async () => {
+    const start = make();
+    const store = start();
+    await store.open();
+    await store.savePools([pool('a')], { saved: [key('k1'), key('k2')], removed: [] });
+    await store.savePools([pool('b')], {
+      saved: [key('k1', { name: 'new' }), key('k2', { pool: 'b' })],
+      removed: [key('k2'), key('never')],
+    });
+    await store.close();
+    const { pools, keys } = await start().open();
+    expect(pools).toEqual([pool('a'), pool('b')]);
+    expect(keys).toEqual([key('k1', { name: 'new' }), key('k2', { pool: 'b' })]);
+  });
+
   test('keys are saved, touched and removed, each by itself', async () => {
     const start = make();
     const store = start();

@@ -7,6 +7,7 @@ import type {
   Batch,
   ChangeRow,
   GovernorRow,
+  KeyChanges,
   KeyRow,
   LeaseRow,
   LogPage,
@@ -68,12 +69,14 @@ export class TestStore extends EmptyStore {
     });
   }
 
-  override savePools(rows: readonly PoolRow[]): Promise<void> {
+  override savePools(rows: readonly PoolRow[], keys?: KeyChanges): Promise<void> {
     return this.#write(() => {
       for (const row of rows) {
         this.written.push(`pool ${row.name}`);
         this.pools.set(row.name, row);
       }
+      for (const { id } of keys?.removed ?? []) this.keys.delete(id);
+      for (const row of keys?.saved ?? []) this.keys.set(row.id, row);
     });
   }
 

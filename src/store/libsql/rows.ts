@@ -3,13 +3,20 @@
  * drizzle and written under the guard of the claim. It decides nothing about what the rows say.
  */
 import type { InStatement } from '@libsql/client';
-import { and, eq, lt, sql } from 'drizzle-orm';
+import { eq, lt, sql } from 'drizzle-orm';
 import { governor, governorChange, key, nonce, pool, value } from '../../../db/schema.ts';
-import { damagedPoolError, type KeyRow, type NonceRow, type PoolRow } from '../store.ts';
+import {
+  damagedPoolError,
+  type KeyChanges,
+  type KeyRow,
+  type NonceRow,
+  type PoolRow,
+} from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Rows of one statement; SQLite takes 32766 parameters. */
 const ROWS_A_STATEMENT = 500;
+const NO_KEYS: KeyChanges = { saved: [], removed: [] };
 
 /** @throws StoreError `damaged` where what is stored of one is no JSON. */
 export async function readPools(connection: Connection): Promise<PoolRow[]> {
@@ -31,14 +38,31 @@ export function readKeys(connection: Connection): Promise<KeyRow[]> {
   return connection.run(() => connection.drizzle.select().from(key).execute());
 }
 
-export async function savePools(connection: Connection, rows: readonly PoolRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await connection.write(rows.map((row) => {
-    const { name: _, ...set } = row;
-    const query = connection.drizzle.insert(pool).values(row)
-      .onConflictDoUpdate({ target: pool.name, set });
-    return statement(query);
-  }));
+export async function savePools(
+  connection: Connection,
+  rows: readonly PoolRow[],
+  { saved, removed }: KeyChanges = NO_KEYS,
+): Promise<void> {
+  const statements = [
+    ...inParts(rows).map((part) => upsertPools(connection, part)),
+    ...(removed.length === 0 ? [] : [deleteKeys(removed)]),
+    ...inParts(saved).map((part) => upsertKeys(connection, part)),
+  ];
+  if (statements.length > 0) await connection.write(statements);
+}
+
+function upsertPools({ drizzle }: Connection, rows: PoolRow[]): InStatement {
+  return statement(
+    drizzle.insert(pool).values(rows).onConflictDoUpdate({
+      target: pool.name,
+      set: {
+        settings: sql`excluded.settings`,
+        createdAt: sql`excluded.created_at`,
+        pause: sql`excluded.pause`,
+        isManaged: sql`excluded.is_managed`,
+      },
+    }),
+  );
 }
 
 export async function removePool(connection: Connection, name: string): Promise<void> {
@@ -51,30 +75,36 @@ export async function removePool(connection: Connection, name: string): Promise<
   ]);
 }
 
-export async function saveKeys(connection: Connection, rows: readonly KeyRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  const statements: InStatement[] = [];
-  for (let i = 0; i < rows.length; i += ROWS_A_STATEMENT) {
-    const query = connection.drizzle.insert(key).values(rows.slice(i, i + ROWS_A_STATEMENT))
-      .onConflictDoUpdate({
-        target: [key.pool, key.id],
-        set: {
-          name: sql`excluded.name`,
-          hash: sql`excluded.hash`,
-          prefix: sql`excluded.prefix`,
-          createdAt: sql`excluded.created_at`,
-          expiresAt: sql`excluded.expires_at`,
-          lastUsedAt: sql`excluded.last_used_at`,
-        },
-      });
-    statements.push(statement(query));
-  }
-  await connection.write(statements);
+export function saveKeys(connection: Connection, saved: readonly KeyRow[]): Promise<void> {
+  return savePools(connection, [], { saved, removed: [] });
 }
 
-export async function removeKey(connection: Connection, of: string, id: string): Promise<void> {
-  const query = connection.drizzle.delete(key).where(and(eq(key.pool, of), eq(key.id, id)));
-  await connection.write([statement(query)]);
+function upsertKeys({ drizzle }: Connection, rows: KeyRow[]): InStatement {
+  return statement(
+    drizzle.insert(key).values(rows).onConflictDoUpdate({
+      target: [key.pool, key.id],
+      set: {
+        name: sql`excluded.name`,
+        hash: sql`excluded.hash`,
+        prefix: sql`excluded.prefix`,
+        createdAt: sql`excluded.created_at`,
+        expiresAt: sql`excluded.expires_at`,
+        lastUsedAt: sql`excluded.last_used_at`,
+      },
+    }),
+  );
+}
+
+export function removeKey(connection: Connection, of: string, id: string): Promise<void> {
+  return savePools(connection, [], { saved: [], removed: [{ pool: of, id }] });
+}
+
+function deleteKeys(removed: KeyChanges['removed']): InStatement {
+  return {
+    sql: `DELETE FROM key WHERE (pool, id) IN
+      (SELECT value ->> 0, value ->> 1 FROM json_each(?1))`,
+    args: [JSON.stringify(removed.map((row) => [row.pool, row.id]))],
+  };
 }
 
 export async function touchKeys(
@@ -112,6 +142,15 @@ export async function pruneNonces(connection: Connection, before: number): Promi
   await connection.write([
     statement(connection.drizzle.delete(nonce).where(lt(nonce.until, before))),
   ]);
+}
+
+/** The rows, cut so that each part fits into one statement. */
+function inParts<T>(rows: readonly T[]): T[][] {
+  const count = Math.ceil(rows.length / ROWS_A_STATEMENT);
+  return Array.from(
+    { length: count },
+    (_, at) => rows.slice(at * ROWS_A_STATEMENT, (at + 1) * ROWS_A_STATEMENT),
+  );
 }
 
 interface Built {
