@@ -84,8 +84,11 @@ export const CHANGES_KEPT = 1000;
 /** One thing that the governor changed, for the pool's list of changes. */
 export interface Change {
   readonly atMs: number;
-  readonly what: 'limit' | 'rpm' | 'tpm' | 'pause';
-  /** Null: no rate; of a pause, whose ms these are (0: none), no end that is known. */
+  readonly what: 'limit' | 'rpm' | 'tpm' | 'headers' | 'pause';
+  /**
+   * Null: no rate; of a pause, whose ms these are (0: none), no end that is known. Of the headers
+   * 1 while they are believed, else 0.
+   */
   readonly from: number | null;
   readonly to: number | null;
   readonly why: string;

@@ -227,7 +227,7 @@ export class Learning {
 
   #scoutRefused(nowMs: number, start: Start, outcome: Outcome): void {
     const { scout, headers, learned } = this;
-    headers.contradicted(nowMs, outcome.reading?.remaining);
+    headers.contradicted(nowMs, outcome.reading, start.tokens);
     scout.refused(nowMs, start.atMs, { random: this.#random, windowEndMs: learned.windowEndMs });
   }
 
@@ -256,7 +256,7 @@ export class Learning {
       return this.#levelRefused(nowMs, start, hintOf(outcome) ?? 0);
     }
     if (verdict.perSecond === undefined || !this.#settings.rate.learn) {
-      return this.#rateRefused(nowMs, outcome);
+      return this.#rateRefused(nowMs, start, outcome);
     }
     level.restoreCalm(this.#lastSequence);
     learned.learn(nowMs, verdict.perSecond);
@@ -270,9 +270,9 @@ export class Learning {
     return isLevelTrial && level.heldFromMs > learned.changedAtMs ? 'level' : 'rate';
   }
 
-  #rateRefused(nowMs: number, outcome: Outcome): void {
+  #rateRefused(nowMs: number, start: Start, outcome: Outcome): void {
     const { headers, learned, level, scout } = this;
-    headers.contradicted(nowMs, outcome.reading?.remaining);
+    headers.contradicted(nowMs, outcome.reading, start.tokens);
     learned.ranDry(nowMs);
     if (!learned.isActive) level.restoreCalm(this.#lastSequence);
     else if (learned.cut(nowMs) && this.#streak < RATE_STREAK_SCOUTS) return;
