@@ -3,7 +3,7 @@
  * blamed on, and what becomes of the level, the rate, the pause and the scout. It keeps the one
  * thing that they share: the refusal event, counted once a flight. To forget is to start afresh.
  */
-import type { Outcome } from '../outcome.ts';
+import { hintOf, type Outcome } from '../outcome.ts';
 import { Blame } from './blame.ts';
 import type { ChangeLog } from './change_log.ts';
 import type { GovernorSettings, Saved, Start } from './governor.ts';
@@ -59,7 +59,9 @@ export class Learning {
     return this.#lastSequence;
   }
 
-  configure(settings: GovernorSettings): void {
+  configure(nowMs: number, settings: GovernorSettings): void {
+    const untilMs = this.pause.cap(nowMs + settings.rate.maxPauseMs);
+    this.scout.pauseCapped(untilMs, this.pause.untilMs);
     if (this.#settings.rate.learn && !settings.rate.learn) {
       this.learned = new LearnedRate();
       this.headers = new HeaderGate();
@@ -291,10 +293,4 @@ export class Learning {
     level.restoreCalm(this.#lastSequence);
     scout.enter(nowMs, this.#random);
   }
-}
-
-/** The upstream's hint of how long to hold back, from wherever it came; the longest wins. */
-function hintOf({ retryAfterMs, reading }: Outcome): number | undefined {
-  if (reading?.retryAfterMs === undefined) return retryAfterMs;
-  return Math.max(retryAfterMs ?? 0, reading.retryAfterMs);
 }

@@ -129,7 +129,7 @@ export class PoolGovernor implements Governor {
     this.#compare(nowMs);
     this.#settings = settings;
     this.#beganAtMs = nowMs;
-    this.#learning.configure(settings);
+    this.#learning.configure(nowMs, settings);
     this.#operator.configure(nowMs, settings.rate);
     this.#changes.because('the operator changed the settings');
     this.#compare(nowMs);
