@@ -103,6 +103,8 @@ export interface Saved {
   /** Learned starts per second, and the length of the window it was learned over. */
   readonly perSecond: number | null;
   readonly cycleMs: number;
+  /** Starts per second in force, where that rate has not proven itself yet. */
+  readonly trialPerSecond?: number;
   readonly pausedUntilMs: number | null;
   /** LLM tokens of the last minute as settled by then: instants and amounts, oldest first. */
   readonly tokens?: readonly TokensTaken[];

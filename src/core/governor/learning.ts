@@ -90,10 +90,12 @@ export class Learning {
   }
 
   save(nowMs: number): Saved {
+    const { perSecond, provenPerSecond } = this.learned;
     return {
       atMs: nowMs,
       level: this.level.learned,
-      perSecond: this.learned.provenPerSecond,
+      perSecond: provenPerSecond,
+      ...(perSecond !== null && perSecond !== provenPerSecond && { trialPerSecond: perSecond }),
       cycleMs: this.learned.cycleMs,
       pausedUntilMs: nowMs < this.pause.untilMs ? this.pause.untilMs : null,
       ...this.headers.save(nowMs),

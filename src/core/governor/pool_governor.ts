@@ -62,7 +62,7 @@ export class PoolGovernor implements Governor {
     this.#changes.begin({
       ...now,
       limit: this.#settings.concurrency.mode === 'fixed' ? now.limit : saved.level ?? now.limit,
-      learnedRpm: toRpm(saved.perSecond) ?? Infinity,
+      learnedRpm: toRpm(saved.trialPerSecond ?? saved.perSecond) ?? Infinity,
       pausedUntilMs: saved.pausedUntilMs ?? -Infinity,
       // That the headers still shut it is told anew: only `forget` opens it before its time.
       shutUntilMs: -Infinity,
