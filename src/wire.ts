@@ -36,14 +36,17 @@ export type AcquireBody = z.infer<typeof AcquireBody>;
 
 const headerValue = z.string().max(CEILINGS.reportHeaderBytes);
 
+/** A count of an upstream's; many say -1 where they do not tell it. */
+const toldCount = z.number().min(-1);
+
 /** Rate fields that the caller parsed itself; durations in ms. */
 const RateFields = z.object({
-  limit: orAbsent(amount),
-  remaining: orAbsent(amount),
+  limit: orAbsent(toldCount),
+  remaining: orAbsent(toldCount),
   resetMs: orAbsent(amount),
   windowMs: orAbsent(amount),
-  tokenLimit: orAbsent(amount),
-  tokenRemaining: orAbsent(amount),
+  tokenLimit: orAbsent(toldCount),
+  tokenRemaining: orAbsent(toldCount),
   tokenResetMs: orAbsent(amount),
   retryAfterMs: orAbsent(amount),
 });

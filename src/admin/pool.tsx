@@ -161,10 +161,12 @@ const WHAT: Readonly<Record<string, string>> = {
   limit: 'limit (slots)',
   rpm: 'starts a minute',
   tpm: 'tokens a minute',
+  headers: "the upstream's headers",
 };
 
 function amount(change: Json, name: 'from' | 'to'): string {
   const value = change[name];
+  if (change['what'] === 'headers') return value === 1 ? 'believed' : 'not believed';
   if (change['what'] !== 'pause') return text(value);
   if (typeof value !== 'number') return 'no known end';
   return value === 0 ? 'none' : seconds(value);

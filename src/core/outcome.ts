@@ -79,3 +79,9 @@ export interface Outcome {
   /** Ms from sending to the first byte of the answer; proxied requests only. */
   readonly firstByteMs?: number;
 }
+
+/** The upstream's hint of how long to hold back, from wherever it came; the longest wins. */
+export function hintOf({ retryAfterMs, reading }: Outcome): number | undefined {
+  if (reading?.retryAfterMs === undefined) return retryAfterMs;
+  return Math.max(retryAfterMs ?? 0, reading.retryAfterMs);
+}

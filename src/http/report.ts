@@ -41,7 +41,7 @@ type Rate = NonNullable<ReleaseBody['rate']>;
 type Reader = (value: number) => number | undefined;
 
 const limitOf: Reader = (value) => value > 0 ? countOf(value) : undefined;
-const leftOf: Reader = (value) => countOf(Math.ceil(value));
+const leftOf: Reader = (value) => value >= 0 ? countOf(Math.ceil(value)) : undefined;
 const lengthOf: Reader = (value) => value > 0 ? boundedWait(value) : undefined;
 
 /** What headers could have said too: the same counts and times are beyond belief. */

@@ -2,6 +2,7 @@
  * What a server does on the side, off the hot path and in small steps: folds the store's journal,
  * follows the wall clock, writes down when keys were used, and prunes the access logs.
  */
+import { WINDOW_MS } from '../core/governor/rolling_window.ts';
 import { log, messageOf } from '../log.ts';
 import type { Retention, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
@@ -9,6 +10,7 @@ import type { Timer } from './clock.ts';
 import { epochMsOf, pause } from './clock.ts';
 import type { Directory } from './directory.ts';
 import type { GovernorKeeper } from './governor_keeper.ts';
+import { hasStartsToRestore } from './restore_starts.ts';
 import type { Scheduler } from './scheduler.ts';
 
 const FOLD_MS = 250;
@@ -20,6 +22,7 @@ const PRUNE_MS = 30_000;
 /** Between two steps of one pruning, so that requests get their turn. */
 const PRUNE_STEP_MS = 50;
 const DAY_MS = 86_400_000;
+const NEVER = Number.MAX_SAFE_INTEGER;
 /** For the rows of pools that exist no more. */
 const ORPHAN_RETENTION = { retentionDays: 30, rowsMax: 1_000_000 };
 
@@ -115,9 +118,12 @@ export class Housekeeping {
   }
 
   #retentionOf(pool: string): Retention {
-    const bounds = this.#directory.get(pool)?.spec.log ?? ORPHAN_RETENTION;
-    const since = this.#epochMs() - bounds.retentionDays * DAY_MS;
-    return { pool, rowsMax: bounds.rowsMax, since };
+    const spec = this.#directory.get(pool)?.spec;
+    const { retentionDays, rowsMax } = spec?.log ?? ORPHAN_RETENTION;
+    const epochMs = this.#epochMs();
+    const since = epochMs - retentionDays * DAY_MS;
+    const sparedSince = spec && hasStartsToRestore(spec) ? epochMs - WINDOW_MS : NEVER;
+    return { pool, rowsMax, since, sparedSince };
   }
 
   #epochMs(): number {

@@ -6,6 +6,7 @@
 import type { PastStart } from '../core/governor/governor.ts';
 import { WINDOW_MS } from '../core/governor/rolling_window.ts';
 import type { Store } from '../store/store.ts';
+import type { PoolSpec } from '../wire.ts';
 import type { Directory } from './directory.ts';
 
 const PAGE = 1000;
@@ -18,11 +19,16 @@ export async function restoreStarts(
   nowMs: number,
 ): Promise<void> {
   for (const { spec, pool } of directory.list()) {
-    if (spec.rate.rpm === null && spec.rate.tpm === null) continue;
+    if (!hasStartsToRestore(spec)) continue;
     const starts = await startsOf(store, spec.name, nowMs);
     const isComplete = spec.upstream === null && starts.length < STARTS_MAX;
     pool.governor.restoreStarts(nowMs, starts, isComplete);
   }
+}
+
+/** Whether the rows of a pool's last minute are needed, should the process end now. */
+export function hasStartsToRestore({ rate }: Pick<PoolSpec, 'rate'>): boolean {
+  return rate.rpm !== null || rate.tpm !== null;
 }
 
 /** The grants of the last minute, oldest first. */

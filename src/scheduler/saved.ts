@@ -33,7 +33,8 @@ export function shifted(saved: Saved, shiftMs: number): Saved {
 /** What an earlier process saved; its epoch instants are the core's at a start. Null for junk. */
 export function savedOf(text: string): Saved | null {
   const told = fieldsOf(text);
-  const { atMs, level, perSecond, cycleMs, pausedUntilMs, distrustedUntilMs } = told;
+  const { atMs, level, perSecond, cycleMs, trialPerSecond } = told;
+  const { pausedUntilMs, distrustedUntilMs } = told;
   const tokens = pairsOf(told['tokens']);
   const windows = listOf(told['windows'], isWindow);
   const refusals = pairsOf(told['refusals']);
@@ -41,9 +42,10 @@ export function savedOf(text: string): Saved | null {
   return {
     atMs,
     level,
-    perSecond: isAmount(perSecond) && perSecond > 0 ? perSecond : null,
+    perSecond: isRate(perSecond) ? perSecond : null,
     cycleMs: isAmount(cycleMs) && cycleMs <= CEILINGS.resetMs ? cycleMs : 0,
     pausedUntilMs: isInstant(pausedUntilMs) ? pausedUntilMs : null,
+    ...(isRate(trialPerSecond) && { trialPerSecond }),
     ...(tokens.length > 0 && { tokens }),
     // That none came is worth knowing, too.
     ...(Array.isArray(told['starts']) && { starts: pairsOf(told['starts']) }),
@@ -89,6 +91,10 @@ function isWindow(value: unknown): value is SavedWindow {
 /** Null: none was learned. */
 function isLevel(value: unknown): value is number | null {
   return value === null || (isAmount(value) && value >= 1);
+}
+
+function isRate(value: unknown): value is number {
+  return isAmount(value) && value > 0;
 }
 
 function isInstant(value: unknown): value is number {

@@ -194,10 +194,11 @@ export class MemoryStore implements Store {
     });
   }
 
-  pruneLog({ pool, rowsMax, since }: Retention): Promise<boolean> {
+  pruneLog({ pool, rowsMax, since, sparedSince }: Retention): Promise<boolean> {
     const entries = this.#log.get(pool) ?? [];
-    const kept = entries.slice(Math.max(0, entries.length - rowsMax))
-      .filter(({ entry }) => entry.at >= since);
+    const kept = entries.filter(({ entry: { at } }, n) =>
+      at >= since && (n >= entries.length - rowsMax || at >= sparedSince)
+    );
     if (kept.length > 0) this.#log.set(pool, kept);
     else this.#log.delete(pool);
     return Promise.resolve(false);

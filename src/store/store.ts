@@ -152,6 +152,8 @@ export interface Retention {
   readonly rowsMax: number;
   /** Entries older than this epoch ms go. */
   readonly since: number;
+  /** Entries of this epoch ms or later stay beyond `rowsMax`, too. */
+  readonly sparedSince: number;
 }
 
 export interface Store {

@@ -34,8 +34,11 @@ export interface ReadOptions {
   readonly body?: unknown;
 }
 
-/** More headers of interest than any upstream sends; the rest is not read. */
-const HITS_MAX = 64;
+/**
+ * More headers than any upstream sends of those whose names the upstream makes up in part; the rest
+ * of these is not read. A name that the table has as it stands is read beside however many.
+ */
+const OPEN_NAMES_MAX = 64;
 /** A longer value is not read. */
 const VALUE_LENGTH_MAX = 8_192;
 /** A server's clock counts as ahead of ours from here on; below it is its rounding, and latency. */
@@ -70,6 +73,7 @@ export function readRates(headers: HeaderSource, options: ReadOptions): RateRead
 function collect(source: HeaderSource, hits: Map<string, Hit>, isSecondary = false) {
   const known = isSecondary ? new Set(hits.keys()) : undefined;
   const pairs = Symbol.iterator in source ? source : Object.entries(source);
+  let openNames = 0;
   for (const [name, value] of pairs as Iterable<readonly [string, unknown]>) {
     const lowerName = name.toLowerCase();
     const meaning = NAMES.lookUp(lowerName);
@@ -78,11 +82,14 @@ function collect(source: HeaderSource, hits: Map<string, Hit>, isSecondary = fal
     if (isSecondary && (meaning.field === 'age' || meaning.field === 'date')) continue;
     for (const line of linesOf(value)) {
       const earlier = hits.get(lowerName)?.value;
-      if (earlier === undefined && hits.size >= HITS_MAX) return hits;
+      const isOpen = earlier === undefined && meaning.name !== '';
+      if (isOpen && openNames >= OPEN_NAMES_MAX) break;
       // Repeated as it was it says nothing more, but beside another header's list each line counts.
       if (earlier === line && !SIDE_BY_SIDE.has(meaning.field)) continue;
       const joined = earlier === undefined ? line : `${earlier}, ${line}`;
-      if (joined.length <= VALUE_LENGTH_MAX) hits.set(lowerName, { meaning, value: joined });
+      if (joined.length > VALUE_LENGTH_MAX) continue;
+      hits.set(lowerName, { meaning, value: joined });
+      if (isOpen) openNames += 1;
     }
   }
   return hits;

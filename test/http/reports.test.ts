@@ -41,7 +41,7 @@ describe('release', () => {
     ['status', [99, 600, 200.5, '200', true]],
     ['throttled', [-1, 1.5, '1', {}, true, false]],
     ['retryAfterMs', [-1, '5', {}]],
-    ['rate', [7, 'x', [], { limit: -1 }, { remaining: '5' }]],
+    ['rate', [7, 'x', [], { limit: -2 }, { resetMs: -1 }, { remaining: '5' }]],
     ['headers', [7, ['a'], { a: 7 }, { a: [7] }, { a: 'x'.repeat(8193) }, many(65)]],
     ['tokens', [-1, 0.5, '7']],
   ])('refuses every bad %s, names it, and the slot stays held', async (field, values) => {
@@ -61,6 +61,7 @@ describe('release', () => {
     { throttled: 1, status: 429 },
     { throttled: 3, retryAfterMs: 0.5 },
     { rate: { limit: 0, remaining: 0, resetMs: 1.5, unknown: 1 } },
+    { rate: { limit: -1, remaining: -1, resetMs: 0, tokenLimit: -1, tokenRemaining: -1 } },
     { rate: null, headers: null, tokens: null, status: null },
     { headers: { 'Retry-After': ['1', '2'], 'RETRY-AFTER': '3' } },
     { headers: many(64) },
@@ -101,6 +102,15 @@ describe('a rate beyond what headers can say', () => {
     expect(headers.get('x-nthpool-rpm-limit')).toBeNull();
     const { json } = await door.admin('GET', '/pools/a/status');
     expect(json).toMatchObject({ rpm: null, gate: null });
+  });
+
+  it('is one of -1, which tells nothing: the rest of the report stands', async () => {
+    const counts = { limit: 60, remaining: -1, tokenLimit: -1, tokenRemaining: 0 };
+    const rate = { ...counts, resetMs: 30_000, tokenResetMs: 30_000 };
+    await caller.release(await caller.hold(), { status: 200, rate });
+    expect((await caller.acquire({ tokens: 1 })).status).toBe(429);
+    expect((await caller.acquire()).status).toBe(200);
+    expect((await door.admin('GET', '/pools/a/status')).json).toMatchObject({ rpm: null });
   });
 
   it('is dropped alone: the rest of the report stands', async () => {

@@ -4,9 +4,11 @@
  */
 import { describe, expect, it } from 'vitest';
 import { startLog } from '../../src/log.ts';
+import { epochMsOf } from '../../src/scheduler/clock.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
 import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
 import { Housekeeping } from '../../src/scheduler/housekeeping.ts';
+import { PoolSpec } from '../../src/wire.ts';
 import { settings, T0 } from '../support/pools.ts';
 import { Rig } from '../support/rig.ts';
 
@@ -15,7 +17,8 @@ function table() {
   const { scheduler, store } = rig;
   const directory = new Directory(store, scheduler);
   const governors = new GovernorKeeper(store, scheduler);
-  return { rig, housekeeping: new Housekeeping(store, { scheduler, directory, governors }) };
+  const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
+  return { rig, directory, housekeeping };
 }
 
 describe('Housekeeping', () => {
@@ -82,6 +85,24 @@ describe('Housekeeping', () => {
     housekeeping.stop();
     const told = lines.flatMap((line) => line.match(/cause ./) ?? []);
     expect(told).toEqual(['cause a', 'cause b', 'cause b']);
+  });
+
+  it('prunes no row of the last minute of a pool whose rates need it after a crash', async () => {
+    const { rig, housekeeping, directory } = table();
+    await directory.put(PoolSpec.parse({ name: 'plain', log: { rowsMax: 10 } }));
+    await directory.put(PoolSpec.parse({ name: 'rpm', log: { rowsMax: 10 }, rate: { rpm: 5 } }));
+    await directory.put(PoolSpec.parse({ name: 'tpm', log: { rowsMax: 10 }, rate: { tpm: 5 } }));
+    const spared = new Map<string, number>();
+    rig.store.loggedPools = () => Promise.resolve(['plain', 'rpm', 'tpm', 'gone']);
+    rig.store.pruneLog = ({ pool, sparedSince }) => {
+      spared.set(pool, epochMsOf(rig.clock) - sparedSince);
+      return Promise.resolve(false);
+    };
+    housekeeping.start();
+    await rig.clock.pass(31_000);
+    expect([spared.get('rpm'), spared.get('tpm')]).toEqual([60_000, 60_000]);
+    expect(spared.get('plain')).toBeLessThan(0);
+    expect(spared.get('gone')).toBeLessThan(0);
   });
 
   it('stop leaves no timer', async () => {

@@ -15,6 +15,7 @@ const WINDOW = {
 } as const;
 const FULL: Saved = {
   ...OLD,
+  trialPerSecond: 2.2,
   tokens: [[T0 - 5, 100]],
   starts: [[T0 - 30_000, 2], [T0 - 5, 1]],
   windows: [WINDOW, { ...WINDOW, unit: 'tokens', key: 'tokens day 86400000 ' }],
@@ -71,6 +72,7 @@ describe('savedOf', () => {
       ...OLD,
       perSecond: -1,
       cycleMs: 1e300,
+      trialPerSecond: 0,
       pausedUntilMs: 'soon',
       tokens: 'many',
       windows: [...broken, WINDOW],

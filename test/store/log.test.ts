@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { LogEntry } from '../../src/store/entry.ts';
 import type { LibsqlStore } from '../../src/store/libsql.ts';
 import type { LogQuery } from '../../src/store/store.ts';
-import { batch, entry, folder, libsqlAt, T0 } from './samples.ts';
+import { batch, entry, folder, libsqlAt, NEVER, T0 } from './samples.ts';
 
 const OUTCOMES = ['granted', 'too_many_requests', 'unauthorized'] as const;
 
@@ -121,7 +121,8 @@ test('pruning leaves exactly what the bounds say', async () => {
       fc.array(group, { maxLength: 10 }),
       fc.constantFrom(0, 1, 5, 600, 5000),
       fc.integer({ min: 0, max: 30 }),
-      async (groups, rowsMax, age) => {
+      fc.integer({ min: -1, max: 15 }),
+      async (groups, rowsMax, age, sparedAge) => {
         const path = join(folder(), 'a.db');
         const store = libsqlAt(path);
         await store.open();
@@ -140,11 +141,14 @@ test('pruning leaves exactly what the bounds say', async () => {
         }
         await store.fold();
         const since = at - age;
-        for (let steps = 0; await store.pruneLog({ pool: 'a', rowsMax, since }); steps += 1) {
+        const retention = { pool: 'a', rowsMax, since, sparedSince: at - sparedAge };
+        for (let steps = 0; await store.pruneLog(retention); steps += 1) {
           expect(steps).toBeLessThan(100);
         }
         const kept = await readAll(store, { pool: 'a', limit: 1000 });
-        expect(kept).toEqual(all.filter((one, n) => n < rowsMax && one.at >= since));
+        expect(kept).toEqual(
+          all.filter((one, n) => one.at >= since && (n < rowsMax || one.at >= at - sparedAge)),
+        );
         expect(await readAll(store, { pool: 'b', limit: 1000 })).toHaveLength(groups.length);
         await store.close();
       },
@@ -159,7 +163,7 @@ test('a cursor goes on where it was when the segment that it is in was cut meanw
   const entries = [1, 2, 3, 4, 5, 6].map((n) => entry(`${n}`, { outcome: n > 2 ? 'full' : 'ok' }));
   await store.commit(batch({ entries }));
   const first = await store.readLog({ pool: 'a', limit: 2 });
-  await store.pruneLog({ pool: 'a', rowsMax: 4, since: 0 });
+  await store.pruneLog({ pool: 'a', rowsMax: 4, since: 0, sparedSince: NEVER });
   const cursor = first.nextCursor ?? '';
   const second = await store.readLog({ pool: 'a', limit: 9, cursor });
   expect(second).toMatchObject({ entries: [{ id: '4' }, { id: '3' }], nextCursor: null });
@@ -173,7 +177,7 @@ test('many small runs are pruned in steps', async () => {
     await store.commit(batch({ entries: [entry(n.toString(36))] }));
     await store.fold();
   }
-  const prune = () => store.pruneLog({ pool: 'a', rowsMax: 10, since: 0 });
+  const prune = () => store.pruneLog({ pool: 'a', rowsMax: 10, since: 0, sparedSince: NEVER });
   expect([await prune(), await prune(), await prune(), await prune()])
     .toEqual([true, true, false, false]);
   const left = await readAll(store, { pool: 'a', limit: 3 });
@@ -192,7 +196,7 @@ test('a page that is read while segments are pruned leaves those out', async () 
     }
     const reading = store.readLog({ pool: 'a', limit: 99 });
     for (let turn = 0; turn < moment; turn += 1) await Promise.resolve();
-    await store.pruneLog({ pool: 'a', rowsMax: 1, since: 0 });
+    await store.pruneLog({ pool: 'a', rowsMax: 1, since: 0, sparedSince: NEVER });
     const { entries } = await reading;
     expect([1, 3]).toContain(entries.length);
     expect(entries[0]?.id).toBe('3');

@@ -14,6 +14,8 @@ import { MemoryStore } from '../../src/store/memory.ts';
 import type { Batch, KeyRow, LeaseRow, PoolRow, Store } from '../../src/store/store.ts';
 
 export const T0 = 1_800_000_000_000;
+/** Since when entries are spared, where none are. */
+export const NEVER = Number.MAX_SAFE_INTEGER;
 
 export function pool(name: string, more: Partial<PoolRow> = {}): PoolRow {
   return { name, settings: '{"limit":2}', createdAt: T0, pause: null, isManaged: false, ...more };

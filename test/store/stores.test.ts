@@ -4,7 +4,7 @@ import { CHANGES_KEPT } from '../../src/core/governor/governor.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
 import type { LogPage } from '../../src/store/store.ts';
 import { storeFor } from '../../src/store/stores.ts';
-import { batch, entry, key, lease, MAKERS, pool, T0 } from './samples.ts';
+import { batch, entry, key, lease, MAKERS, NEVER, pool, T0 } from './samples.ts';
 
 describe.each(MAKERS)('%s store', (_, make) => {
   test('a new database is empty, and says that it is new only once', async () => {
@@ -246,7 +246,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
     await store.commit(batch({ entries }));
     await store.fold();
     const left = async (rowsMax: number, since: number) => {
-      while (await store.pruneLog({ pool: 'a', rowsMax, since }));
+      while (await store.pruneLog({ pool: 'a', rowsMax, since, sparedSince: NEVER }));
       return (await store.readLog({ pool: 'a', limit: 99 })).entries.map(({ at }) => at - T0);
     };
     expect(await left(99, 0)).toHaveLength(60);
@@ -256,6 +256,22 @@ describe.each(MAKERS)('%s store', (_, make) => {
     expect(await left(0, T0 + 57)).toEqual([]);
   });
 
+  test('pruning spares what is recent beyond the bound of rows, while it is', async () => {
+    const store = make()();
+    await store.open();
+    const entries = Array.from({ length: 60 }, (_, n) => entry(`${n + 10}`, { at: T0 + n }));
+    await store.commit(batch({ entries }));
+    await store.fold();
+    const left = async (rowsMax: number, sparedSince: number) => {
+      while (await store.pruneLog({ pool: 'a', rowsMax, since: T0, sparedSince }));
+      return (await store.readLog({ pool: 'a', limit: 99 })).entries.map(({ at }) => at - T0);
+    };
+    expect(await left(1, T0)).toHaveLength(60);
+    expect(await left(0, T0 + 56)).toEqual([59, 58, 57, 56]);
+    expect(await left(3, T0 + 58)).toEqual([59, 58, 57]);
+    expect(await left(0, T0 + 60)).toEqual([]);
+  });
+
   test('the log of a deleted pool stays, and is pruned away', async () => {
     const store = make()();
     await store.open();
@@ -263,9 +279,13 @@ describe.each(MAKERS)('%s store', (_, make) => {
     await store.commit(batch({ entries: [entry('1')] }));
     await store.removePool('a');
     expect(await store.loggedPools()).toEqual(['a']);
-    expect(await store.pruneLog({ pool: 'a', rowsMax: 5, since: T0 })).toBe(false);
+    expect(await store.pruneLog({ pool: 'a', rowsMax: 5, since: T0, sparedSince: NEVER })).toBe(
+      false,
+    );
     expect((await store.readLog({ pool: 'a', limit: 9 })).entries).toHaveLength(1);
-    expect(await store.pruneLog({ pool: 'a', rowsMax: 5, since: T0 + 1 })).toBe(false);
+    expect(await store.pruneLog({ pool: 'a', rowsMax: 5, since: T0 + 1, sparedSince: NEVER })).toBe(
+      false,
+    );
     expect(await store.loggedPools()).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@
  * A store that takes everything and keeps nothing. Stores of tests build on it, so that each says
  * only what it is about.
  */
-import type { Snapshot, Store } from '../../src/store/store.ts';
+import type { Retention, Snapshot, Store } from '../../src/store/store.ts';
 
 export class EmptyStore implements Store {
   beatMs: number | null = null;
@@ -95,7 +95,7 @@ export class EmptyStore implements Store {
     return Promise.resolve({ entries: [], nextCursor: null });
   }
 
-  pruneLog(): Promise<boolean> {
+  pruneLog(_: Retention): Promise<boolean> {
     return Promise.resolve(false);
   }
 

@@ -102,6 +102,13 @@ export class ChangeLog {
     add('limit', [told.limit, now.limit], [limit]);
     add('rpm', [rpmOf(told), rpmOf(now)], rpmParts(told, now));
     add('tpm', [tpmOf(told), tpmOf(now)], tpmParts(told, now));
+    const trust: Part = {
+      source: 'headers',
+      from: trustOf(told),
+      to: trustOf(now),
+      why: trustWhy(told, now) ?? '',
+    };
+    add('headers', [trust.from, trust.to], [trust]);
     const isShut = inForce.shutUntilMs > nowMs;
     const pauses = pauseParts(nowMs, { told, now, isShut });
     add('pause', [pauseOf(told, nowMs), pauseOf(now, nowMs)], pauses);
@@ -190,6 +197,10 @@ function headerRateWhy(now: number): string {
   return now === Infinity
     ? "the upstream's headers tell of a window that sets no pace"
     : "the upstream's headers say so";
+}
+
+function trustOf({ areHeadersTrusted }: InForce): number {
+  return areHeadersTrusted ? 1 : 0;
 }
 
 function trustWhy(told: InForce, now: InForce): string | null {

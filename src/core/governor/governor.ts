@@ -78,8 +78,11 @@ export const CHANGES_KEPT = 1000;
 /** One thing that the governor changed, for the pool's list of changes. */
 export interface Change {
   readonly atMs: number;
-  readonly what: 'limit' | 'rpm' | 'tpm' | 'pause';
-  /** Null: no rate; of a pause, whose ms these are (0: none), no end that is known. */
+  readonly what: 'limit' | 'rpm' | 'tpm' | 'headers' | 'pause';
+  /**
+   * Null: no rate; of a pause, whose ms these are (0: none), no end that is known. Of the headers
+   * 1 while they are believed, else 0.
+   */
   readonly from: number | null;
   readonly to: number | null;
   readonly why: string;
@@ -94,6 +97,8 @@ export interface Saved {
   /** Learned starts per second, and the length of the window it was learned over. */
   readonly perSecond: number | null;
   readonly cycleMs: number;
+  /** Starts per second in force, where that rate has not proven itself yet. */
+  readonly trialPerSecond?: number;
   readonly pausedUntilMs: number | null;
   /** LLM tokens of the last minute as settled by then: instants and amounts, oldest first. */
   readonly tokens?: readonly TokensTaken[];

@@ -16,7 +16,8 @@ const LATE_MS_MAX = 10_000;
 const RESET_JITTER_MS_MIN = 50;
 const RESET_JITTER_MS_MAX = 250;
 export const DISTRUST_MS = 600_000;
-const PLENTY_SHARE = 0.05;
+/** So small a share that is left is none to speak of: the calls in flight may have taken it. */
+export const LITTLE_SHARE = 0.05;
 
 export interface Budget {
   readonly limit?: number | undefined;
@@ -154,12 +155,11 @@ export class HeaderBudget {
     this.#pace(nowMs);
   }
 
-  /** A refusal by rate came: were the headers wrong? Says whether they just lost their trust. */
-  contradicted(nowMs: number, remaining: number | undefined): boolean {
-    if (this.#limit === null || !this.isTrusted(nowMs)) return false;
-    if ((remaining ?? this.#remaining) <= PLENTY_SHARE * this.#limit) return false;
+  /** A refusal by rate came that nothing else explains: is it for want of these units? */
+  contradicted(nowMs: number, remaining: number | undefined): void {
+    if (this.#limit === null || !this.isTrusted(nowMs)) return;
+    if ((remaining ?? this.#remaining) <= LITTLE_SHARE * this.#limit) return;
     this.distrust(nowMs + DISTRUST_MS);
-    return true;
   }
 
   /** A window is over: until the first report of the next it is taken for one like the last. */

@@ -6,7 +6,13 @@
 import type { RateReading, RateWindow } from '../outcome.ts';
 import { CEILINGS } from '../../ceilings.ts';
 import type { BudgetUnit, Saved, SavedWindow, Start } from './governor.ts';
-import { DISTRUST_MS, HeaderBudget, type WindowState } from './header_budget.ts';
+import {
+  type Budget,
+  DISTRUST_MS,
+  HeaderBudget,
+  LITTLE_SHARE,
+  type WindowState,
+} from './header_budget.ts';
 import { HeaderWindows } from './header_windows.ts';
 
 /** What is kept of headers over a restart. */
@@ -122,8 +128,15 @@ export class HeaderGate {
     return budget === null ? window ?? null : Math.min(budget, window ?? budget);
   }
 
-  /** A refusal by rate came: were the headers wrong? */
-  contradicted(nowMs: number, remaining: number | undefined): void {
+  /**
+   * A refusal by rate came, of a call that asked for `tokens`: were the headers wrong? Not where
+   * they explain it themselves, by whichever unit or window is about used up.
+   */
+  contradicted(nowMs: number, reading: RateReading = {}, tokens = 0): void {
+    const { remaining, tokenLimit, tokenRemaining = Infinity, windows = [] } = reading;
+    const isForTokens = tokenRemaining < tokens ||
+      isUsedUp({ limit: tokenLimit, remaining: tokenRemaining });
+    if (isForTokens || windows.some(isUsedUp)) return;
     this.requests?.contradicted(nowMs, remaining);
   }
 
@@ -135,6 +148,12 @@ export class HeaderGate {
   #areTrusted(nowMs: number): boolean {
     return this.requests?.isTrusted(nowMs) ?? true;
   }
+}
+
+/** Whether what is left of something is next to nothing; where that is not told, it is not. */
+function isUsedUp(window: Budget & Pick<RateWindow, 'usedPercent'>): boolean {
+  const { limit = 0, remaining = Infinity, usedPercent = 0 } = window;
+  return remaining <= LITTLE_SHARE * limit || usedPercent >= 100 * (1 - LITTLE_SHARE);
 }
 
 /** The one window of a reading that the budget cannot take: used up, and no reset is told. */

@@ -3,7 +3,7 @@
  * blamed on, and what becomes of the level, the rate, the pause and the scout. It keeps the one
  * thing that they share: the refusal event, counted once a flight. To forget is to start afresh.
  */
-import type { Outcome } from '../outcome.ts';
+import { hintOf, type Outcome } from '../outcome.ts';
 import { Blame } from './blame.ts';
 import type { ChangeLog } from './change_log.ts';
 import type { GovernorSettings, Saved, Start } from './governor.ts';
@@ -59,7 +59,9 @@ export class Learning {
     return this.#lastSequence;
   }
 
-  configure(settings: GovernorSettings): void {
+  configure(nowMs: number, settings: GovernorSettings): void {
+    const untilMs = this.pause.cap(nowMs + settings.rate.maxPauseMs);
+    this.scout.pauseCapped(untilMs, this.pause.untilMs);
     if (this.#settings.rate.learn && !settings.rate.learn) {
       this.learned = new LearnedRate();
       this.headers = new HeaderGate();
@@ -88,10 +90,12 @@ export class Learning {
   }
 
   save(nowMs: number): Saved {
+    const { perSecond, provenPerSecond } = this.learned;
     return {
       atMs: nowMs,
       level: this.level.learned,
-      perSecond: this.learned.provenPerSecond,
+      perSecond: provenPerSecond,
+      ...(perSecond !== null && perSecond !== provenPerSecond && { trialPerSecond: perSecond }),
       cycleMs: this.learned.cycleMs,
       pausedUntilMs: nowMs < this.pause.untilMs ? this.pause.untilMs : null,
       ...this.headers.save(nowMs),
@@ -227,7 +231,7 @@ export class Learning {
 
   #scoutRefused(nowMs: number, start: Start, outcome: Outcome): void {
     const { scout, headers, learned } = this;
-    headers.contradicted(nowMs, outcome.reading?.remaining);
+    headers.contradicted(nowMs, outcome.reading, start.tokens);
     scout.refused(nowMs, start.atMs, { random: this.#random, windowEndMs: learned.windowEndMs });
   }
 
@@ -256,7 +260,7 @@ export class Learning {
       return this.#levelRefused(nowMs, start, hintOf(outcome) ?? 0);
     }
     if (verdict.perSecond === undefined || !this.#settings.rate.learn) {
-      return this.#rateRefused(nowMs, outcome);
+      return this.#rateRefused(nowMs, start, outcome);
     }
     level.restoreCalm(this.#lastSequence);
     learned.learn(nowMs, verdict.perSecond);
@@ -270,9 +274,9 @@ export class Learning {
     return isLevelTrial && level.heldFromMs > learned.changedAtMs ? 'level' : 'rate';
   }
 
-  #rateRefused(nowMs: number, outcome: Outcome): void {
+  #rateRefused(nowMs: number, start: Start, outcome: Outcome): void {
     const { headers, learned, level, scout } = this;
-    headers.contradicted(nowMs, outcome.reading?.remaining);
+    headers.contradicted(nowMs, outcome.reading, start.tokens);
     learned.ranDry(nowMs);
     if (!learned.isActive) level.restoreCalm(this.#lastSequence);
     else if (learned.cut(nowMs) && this.#streak < RATE_STREAK_SCOUTS) return;
@@ -291,10 +295,4 @@ export class Learning {
     level.restoreCalm(this.#lastSequence);
     scout.enter(nowMs, this.#random);
   }
-}
-
-/** The upstream's hint of how long to hold back, from wherever it came; the longest wins. */
-function hintOf({ retryAfterMs, reading }: Outcome): number | undefined {
-  if (reading?.retryAfterMs === undefined) return retryAfterMs;
-  return Math.max(retryAfterMs ?? 0, reading.retryAfterMs);
 }

@@ -22,4 +22,11 @@ export class Pause {
     this.untilMs = untilMs;
     return true;
   }
+
+  /** Ends at `untilMs` at the latest; says until when it held. */
+  cap(untilMs: number): number {
+    const heldUntilMs = this.untilMs;
+    if (untilMs < heldUntilMs) this.untilMs = untilMs;
+    return heldUntilMs;
+  }
 }

@@ -63,7 +63,7 @@ export class PoolGovernor implements Governor {
     this.#changes.begin({
       ...now,
       limit: this.#settings.concurrency.mode === 'fixed' ? now.limit : saved.level ?? now.limit,
-      learnedRpm: toRpm(saved.perSecond) ?? Infinity,
+      learnedRpm: toRpm(saved.trialPerSecond ?? saved.perSecond) ?? Infinity,
       pausedUntilMs: saved.pausedUntilMs ?? -Infinity,
       // That the headers still shut it is told anew: only `forget` opens it before its time.
       shutUntilMs: -Infinity,
@@ -129,7 +129,7 @@ export class PoolGovernor implements Governor {
     this.#compare(nowMs);
     this.#settings = settings;
     this.#beganAtMs = nowMs;
-    this.#learning.configure(settings);
+    this.#learning.configure(nowMs, settings);
     this.#operator.configure(nowMs, settings.rate);
     this.#changes.because('the operator changed the settings');
     this.#compare(nowMs);

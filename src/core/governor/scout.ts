@@ -69,6 +69,11 @@ export class Scout {
     } else if (this.nextAtMs < untilMs) this.nextAtMs = untilMs;
   }
 
+  /** A pause ends sooner than it was to: so does the wait for its end. */
+  pauseCapped(fromMs: number, untilMs: number): void {
+    if (this.nextAtMs === fromMs) this.nextAtMs = untilMs;
+  }
+
   started(nowMs: number, sequence: number): void {
     this.#sequence = sequence;
     this.#startedAtMs = nowMs;

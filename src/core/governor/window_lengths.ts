@@ -8,8 +8,10 @@
 
 /** Resets this close are of one window. */
 export const SAME_WINDOW_MS = 1500;
-/** Windows that are told in turn come again within this time. */
+/** Windows that are told in turn come again within this time... */
 const RECENT_MS = 60_000;
+/** ...or, of one name, within so many of their own lengths: else another limit took their place. */
+const RECENT_LENGTHS = 3;
 /** More than any upstream tells in turn; the one that was told longest ago goes. */
 const WINDOWS_MAX = 8;
 
@@ -42,6 +44,7 @@ interface Known {
 export class WindowLengths {
   /** The one that was told last comes last. */
   readonly #known = new Map<string, Known>();
+  #lastName = '';
 
   /** The length, ms, of the window that a report is of, as far as it is known with it. */
   note(nowMs: number, report: WindowReport): number {
@@ -53,6 +56,7 @@ export class WindowLengths {
     if (windowMs !== undefined) next.windowMs = windowMs;
     this.#known.delete(key);
     this.#known.set(key, next);
+    this.#lastName = name;
     const [oldest = key] = this.#known.keys();
     if (this.#known.size > WINDOWS_MAX) this.#known.delete(oldest);
     return next.windowMs;
@@ -74,9 +78,10 @@ export class WindowLengths {
   perMinute(nowMs: number, msMax: number): number | null {
     let widest: number | null = null;
     let left = this.#known.size;
-    for (const { limit, windowMs, toldAtMs, isTold } of this.#known.values()) {
+    for (const { name, limit, windowMs, toldAtMs, isTold } of this.#known.values()) {
       left -= 1;
-      const isRecent = left === 0 || nowMs - toldAtMs < RECENT_MS;
+      const lengthsMs = name === this.#lastName ? RECENT_LENGTHS * windowMs : Infinity;
+      const isRecent = left === 0 || nowMs - toldAtMs < Math.min(RECENT_MS, lengthsMs);
       if (!isRecent || !isTold || windowMs === 0 || windowMs > msMax) continue;
       widest = Math.max(widest ?? 0, (limit * 60_000) / windowMs);
     }

@@ -129,13 +129,16 @@ function isAskedFor(entry: LogEntry, { outcome, keyId, since, until }: LogQuery)
  * true where more are left.
  */
 export async function pruneStep(connection: Connection, retention: Retention): Promise<boolean> {
-  const { pool, rowsMax, since } = retention;
+  const { pool, rowsMax, since, sparedSince } = retention;
   const { rows } = await connection.execute(
-    `SELECT last, ?2 - newer AS spared, newer >= ?2 OR at_last < ?3 AS is_due FROM (
-       SELECT last, count, at_last, sum(count) OVER (ORDER BY last DESC) - count AS newer
+    `SELECT last, ?2 - newer AS spared,
+       (newer >= ?2 AND at_last < ?4) OR at_last < ?3 AS is_due FROM (
+       SELECT last, count, at_first, at_last,
+         sum(count) OVER (ORDER BY last DESC) - count AS newer
        FROM log_segment WHERE pool = ?1
-     ) WHERE newer + count > ?2 OR at_last < ?3 ORDER BY last LIMIT ${SEGMENTS_PRUNED + 1}`,
-    [pool, rowsMax, since],
+     ) WHERE (newer + count > ?2 AND at_first < ?4) OR at_last < ?3
+     ORDER BY last LIMIT ${SEGMENTS_PRUNED + 1}`,
+    [pool, rowsMax, since, sparedSince],
   );
   const step = rows.slice(0, SEGMENTS_PRUNED);
   const due = step.filter((row) => row.is_due === 1).map((row) => Number(row.last));
@@ -144,17 +147,17 @@ export async function pruneStep(connection: Connection, retention: Retention): P
   const crossed = step.find((row) => row.is_due !== 1);
   await cutOldest(connection, pool, {
     since,
+    sparedSince,
     last: crossed === undefined ? null : Number(crossed.last),
     spared: crossed === undefined ? SEGMENT_ENTRIES_MAX : Number(crossed.spared),
   });
   return false;
 }
 
-interface Cut {
-  readonly since: number;
-  /** The segment through which the bound of rows goes, if it goes through one. */
+interface Cut extends Pick<Retention, 'since' | 'sparedSince'> {
+  /** The segment through which the bound of rows goes, or what is spared of it, if there is one. */
   readonly last: number | null;
-  /** How many of its entries that bound leaves. */
+  /** How many of its entries the bound of rows leaves; none where below 1. */
   readonly spared: number;
 }
 
@@ -162,7 +165,7 @@ interface Cut {
 async function cutOldest(
   connection: Connection,
   pool: string,
-  { since, last, spared }: Cut,
+  { since, sparedSince, last, spared }: Cut,
 ): Promise<void> {
   const { rows } = await connection.execute(
     `SELECT last, entries FROM
@@ -172,7 +175,10 @@ async function cutOldest(
   );
   const [row] = rows;
   if (row === undefined) return;
-  const kept = entriesOf(String(row.entries)).slice(-spared).filter(({ at }) => at >= since);
+  const entries = entriesOf(String(row.entries));
+  const kept = entries.filter(({ at }, n) =>
+    at >= since && (n >= entries.length - spared || at >= sparedSince)
+  );
   const number = Number(row.last);
   await connection.write([
     deleteSegments(pool, [number]),

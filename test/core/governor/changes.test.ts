@@ -151,6 +151,27 @@ describe('what is told', () => {
   });
 });
 
+test('a restart that goes back from a rate on trial to the proven one says so', () => {
+  const saved = { ...new Driver().governor.save(T0), perSecond: 10, trialPerSecond: 11 };
+  const next = new Driver({ concurrency: FIXED }, { saved });
+  expect(toldBy(next)).toEqual([['rpm', 660, 600, 'the server started again']]);
+  expect(next.governor.status(T0).rpm).toBe(600);
+});
+
+test('a rate on trial is saved beside the proven one', () => {
+  const saved = { ...new Driver().governor.save(T0), perSecond: 10, cycleMs: 1000 };
+  const driver = new Driver({ concurrency: FIXED }, { saved });
+  expect(driver.governor.save(T0)).not.toHaveProperty('trialPerSecond');
+  for (let count = 0; count < 400 && driver.governor.status(driver.nowMs).rpm === 600; count += 1) {
+    driver.nowMs = driver.opensAtMs();
+    driver.end(driver.start());
+  }
+  const { perSecond, trialPerSecond = 0 } = driver.governor.save(driver.nowMs);
+  expect(perSecond).toBe(10);
+  expect(trialPerSecond).toBeGreaterThan(10);
+  expect(driver.governor.status(driver.nowMs).rpm).toBe(Math.round(trialPerSecond * 60));
+});
+
 describe("an operator's pause", () => {
   const paused = (untilMs: number, reason: string | null = null) => ({ untilMs, reason });
 

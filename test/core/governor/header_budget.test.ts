@@ -165,6 +165,28 @@ describe('the length of a window', () => {
     expect(rpmOf(driver)).toBeCloseTo(10, 0);
   });
 
+  test('of a limit that the upstream lowered or raised is told of the new one alone soon', () => {
+    for (const [before, after] of [[60, 20], [20, 60]] as const) {
+      const driver = new Driver({ concurrency: FIXED });
+      for (const limit of [before, before, before, after, after, after, after]) {
+        call(driver, { limit, remaining: limit - 10, resetMs: 3000 });
+        driver.nowMs += 3100;
+      }
+      expect(rpmOf(driver)).toBe(after * 20);
+    }
+  });
+
+  test('of another name is told for a minute, however short it is', () => {
+    const driver = new Driver({ concurrency: FIXED });
+    call(driver, { limit: 60, remaining: 50, resetMs: 3000, scope: 'search' });
+    for (let nowMs = 0; nowMs < 60_000; nowMs += 3000) {
+      call(driver, { limit: 20, remaining: 15, resetMs: 3000, scope: 'core' });
+      expect(rpmOf(driver)).toBe(1200);
+      driver.nowMs += 3000;
+    }
+    expect(rpmOf(driver)).toBe(400);
+  });
+
   test('stays where its limit changes before its end', () => {
     const driver = told({ limit: 60, remaining: 59, resetMs: 60_000 });
     driver.nowMs += 50_000;

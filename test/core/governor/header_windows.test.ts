@@ -135,7 +135,7 @@ describe('windows side by side', () => {
     expect(driver.isOpen()).toBe(true);
     driver.end(driver.start(), { ...OK, reading: side(50, 1) });
     driver.nowMs += 10_000;
-    driver.end(driver.start(), { ...THROTTLED, reading: side(50, 0) });
+    driver.end(driver.start(), { ...THROTTLED, reading: side(50, 900) });
     driver.nowMs += 10_000;
     expect(driver.opensAtMs()).toBeLessThan(T0 + 60_000);
   });

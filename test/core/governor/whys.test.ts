@@ -24,6 +24,10 @@ const REASONS: Readonly<Record<Change['what'], RegExp>> = {
       "|the upstream's headers tell of a window that sets no pace" +
       "|refused though the upstream's headers left plenty: they are not believed)$",
   ),
+  headers: new RegExp(
+    "^(the upstream's headers are believed again" +
+      "|refused though the upstream's headers left plenty: they are not believed)$",
+  ),
   tpm: /^the upstream's headers (say so|tell of a window that sets no pace)$/,
   pause: new RegExp(
     '^(refused, .*|the upstream asked to hold back|the upstream takes calls again' +
@@ -187,9 +191,20 @@ describe("a rate of the upstream's headers", () => {
     expect(toldBy(driver)).toContainEqual(['rpm', 10, 600, doubt]);
     driver.nowMs += 600_000;
     driver.governor.configure(driver.nowMs, settings({ concurrency: FIXED, rate: { rpm: 300 } }));
-    expect(toldBy(driver)).toEqual([
-      ['rpm', 600, 10, "the upstream's headers are believed again"],
-    ]);
+    const again = "the upstream's headers are believed again";
+    expect(toldBy(driver)).toEqual([['rpm', 600, 10, again], ['headers', 0, 1, again]]);
+  });
+
+  test('that shows none is told, too, when it is not believed any more, and is again', () => {
+    const driver = new Driver({ concurrency: FIXED, rate: { kind: 'rate' } });
+    const reading = { ...MINUTE.reading, refills: true } as const;
+    driver.end(driver.start(), { ...THROTTLED, reading });
+    const doubt = "refused though the upstream's headers left plenty: they are not believed";
+    expect(toldBy(driver)).toContainEqual(['headers', 1, 0, doubt]);
+    driver.nowMs += 600_000;
+    driver.end(driver.start(), OK);
+    const again = "the upstream's headers are believed again";
+    expect(toldBy(driver)).toContainEqual(['headers', 0, 1, again]);
   });
 
   test("that goes by the operator's word is the operator's doing, a shut one too", () => {
