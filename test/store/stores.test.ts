@@ -7,6 +7,14 @@ import { storeFor } from '../../src/store/stores.ts';
 import { batch, entry, key, lease, MAKERS, NEVER, pool, T0 } from './samples.ts';
 
 describe.each(MAKERS)('%s store', (_, make) => {
+  /** A new one that is open, and what opens its database again. */
+  async function opened() {
+    const start = make();
+    const store = start();
+    await store.open();
+    return { start, store };
+  }
+
   test('a new database is empty, and says that it is new only once', async () => {
     const start = make();
     const store = start();
@@ -17,9 +25,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('what was committed is there after a restart, field for field', async () => {
-    const start = make();
-    const store = start();
-    await store.open();
+    const { start, store } = await opened();
     const full = lease('s2', { slots: 3, keyId: null, holder: 'ci "7" \u0000 ü\u2028', tokens: 9 });
     await store.savePools([pool('a')]);
     await store.commit(batch({ leases: [lease('s1'), full], fence: 77 }));
@@ -43,9 +49,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('a batch that is applied again does no harm', async () => {
-    const start = make();
-    const store = start();
-    await store.open();
+    const { start, store } = await opened();
     await store.savePools([pool('a')]);
     const twice = batch({ leases: [lease('s1')], ended: ['s0'] });
     await store.commit(twice);
@@ -57,9 +61,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('the highest fence and attempt come back, whatever became of their leases', async () => {
-    const start = make();
-    const store = start();
-    await store.open();
+    const { start, store } = await opened();
     await store.savePools([pool('a')]);
     await store.commit(batch({
       leases: [lease('s1', { fence: 900 })],
@@ -72,9 +74,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('leases of a pool that is gone are dropped', async () => {
-    const start = make();
-    const store = start();
-    await store.open();
+    const { start, store } = await opened();
     await store.savePools([pool('a')]);
     await store.commit(batch({ leases: [lease('s1'), lease('s2', { pool: 'b' })] }));
     await store.close();
@@ -82,9 +82,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('pools are saved, changed and removed with their keys', async () => {
-    const start = make();
-    const store = start();
-    await store.open();
+    const { start, store } = await opened();
     await store.savePools([]);
     await store.savePools([pool('a'), pool('b')]);
     await store.saveKeys([key('k1'), key('k2', { pool: 'b', expiresAt: T0 + 1 })]);
@@ -96,9 +94,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('keys are changed with pools in one write, others of the same id stay', async () => {
-    const start = make();
-    const store = start();
-    await store.open();
+    const { start, store } = await opened();
     await store.savePools([pool('a')], { saved: [key('k1'), key('k2')], removed: [] });
     await store.savePools([pool('b')], {
       saved: [key('k1', { name: 'new' }), key('k2', { pool: 'b' })],
@@ -111,9 +107,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('keys are saved, touched and removed, each by itself', async () => {
-    const start = make();
-    const store = start();
-    await store.open();
+    const { start, store } = await opened();
     await store.savePools([pool('a')]);
     await store.saveKeys([key('k1'), key('k2'), key('k3')]);
     await store.saveKeys([key('k1', { name: 'new' })]);
@@ -130,9 +124,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('named values are kept', async () => {
-    const start = make();
-    const store = start();
-    await store.open();
+    const { start, store } = await opened();
     expect(await store.readValue('x')).toBeNull();
     await store.saveValue('x', '1');
     await store.saveValue('x', '2');
