@@ -5,6 +5,8 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'hono/jsx' } },
   test: {
     testTimeout: 30_000,
+    // By default one core is left idle: half of a machine that has two.
+    maxWorkers: '100%',
     include: ['test/**/*.test.ts'],
     exclude: ['test/e2e/**', 'node_modules/**'],
   },
