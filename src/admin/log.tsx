@@ -1,7 +1,7 @@
 /**
  * A pool's access log: filters, the newest attempts, which may be followed live, and its export.
  */
-import type { ErrorCode } from '../errors.ts';
+import type { LoggedOutcome } from '../errors.ts';
 import { Empty, Time } from './layout.tsx';
 import { PoolLayout } from './pool.tsx';
 import type { Json } from './shapes.ts';
@@ -17,7 +17,7 @@ export interface LogFilter {
 }
 
 /** How an attempt may end, the likely first. */
-const OUTCOMES: readonly (ErrorCode | 'granted' | 'client_gone')[] = [
+const OUTCOMES: readonly LoggedOutcome[] = [
   'granted',
   'too_many_requests',
   'queue_timeout',

@@ -127,8 +127,8 @@ export class Pool {
   firmAtMs(nowMs: number, tokens: number, ahead: number): number {
     const gatesAtMs = this.#gatesFirmAtMs(nowMs, tokens, ahead);
     // An end that nobody knows (paused until resumed) may come at any time.
-    const isKnown = this.pause !== null && this.pause.untilMs < Infinity;
-    return isKnown ? Math.max(gatesAtMs, this.pause?.untilMs ?? nowMs) : gatesAtMs;
+    const pausedUntilMs = this.pause?.untilMs ?? Infinity;
+    return pausedUntilMs < Infinity ? Math.max(gatesAtMs, pausedUntilMs) : gatesAtMs;
   }
 
   #gatesFirmAtMs(nowMs: number, tokens: number, ahead: number): number {

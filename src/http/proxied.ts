@@ -4,7 +4,7 @@
  * and a row in the access log.
  */
 import type { Outcome } from '../core/outcome.ts';
-import type { ErrorCode } from '../errors.ts';
+import type { LoggedOutcome } from '../errors.ts';
 import { ERRORS } from '../errors.ts';
 import type { Answer, AnswerBody, Pieces } from '../http1/answer.ts';
 import type { Incoming } from '../http1/incoming.ts';
@@ -39,8 +39,6 @@ export interface ProxiedParts {
   readonly address: string | null;
   readonly call: Omit<Call, 'wasCut'>;
 }
-
-type Told = 'granted' | 'client_gone' | ErrorCode;
 
 const FAILED: Outcome = { kind: 'failed' };
 const UNKNOWN: Outcome = { kind: 'unknown' };
@@ -224,7 +222,7 @@ export class Proxied implements UnderWay {
   }
 
   /** Gives the slot back, and writes the row; only the first call does anything. */
-  release(outcome: Outcome, told: Told, reason: string | null = null): void {
+  release(outcome: Outcome, told: LoggedOutcome, reason: string | null = null): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
     const { lease } = this.#parts.granted;
@@ -234,7 +232,7 @@ export class Proxied implements UnderWay {
     this.#log(told, reason);
   }
 
-  #log(told: Told, reason: string | null): void {
+  #log(told: LoggedOutcome, reason: string | null): void {
     const { granted: { lease, queuedMs }, request, path, address, credential } = this.#parts;
     const { scheduler } = this.#server;
     const upstreamStatus = this.#head?.status ?? null;
@@ -266,7 +264,7 @@ export class Proxied implements UnderWay {
 }
 
 /** What an end before the answer's teaches, and what the log tells of it. */
-function endBy({ code, cut, reason }: ForwardError): [Outcome, Told, string | null] {
+function endBy({ code, cut, reason }: ForwardError): [Outcome, LoggedOutcome, string | null] {
   if (cut === 'gone') return [UNKNOWN, 'client_gone', null];
   if (cut === 'taken_back') return [UNKNOWN, code, cut];
   return [cut === 'malformed' ? UNKNOWN : FAILED, code, reason];

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { CHANGES_KEPT } from '../../src/core/governor/governor.ts';
 import { MemoryStore } from '../../src/store/memory.ts';
-import type { LogPage } from '../../src/store/store.ts';
+import type { LogPage, Retention } from '../../src/store/store.ts';
 import { storeFor } from '../../src/store/stores.ts';
 import { batch, entry, key, lease, MAKERS, NEVER, pool, T0 } from './samples.ts';
 
@@ -13,6 +13,18 @@ describe.each(MAKERS)('%s store', (_, make) => {
     const store = start();
     await store.open();
     return { start, store };
+  }
+
+  /** One with so many entries, a ms after the other; prunes it, and tells when those left were. */
+  async function logged(length: number) {
+    const { store } = await opened();
+    const entries = Array.from({ length }, (_, n) => entry(`${n + 10}`, { at: T0 + n }));
+    await store.commit(batch({ entries }));
+    await store.fold();
+    return async (bounds: Omit<Retention, 'pool'>) => {
+      while (await store.pruneLog({ pool: 'a', ...bounds }));
+      return (await store.readLog({ pool: 'a', limit: 99 })).entries.map(({ at }) => at - T0);
+    };
   }
 
   test('a new database is empty, and says that it is new only once', async () => {
@@ -135,14 +147,12 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('a probe of a sound store resolves', async () => {
-    const store = make()();
-    await store.open();
+    const { store } = await opened();
     await expect(store.probe()).resolves.toBeUndefined();
   });
 
   test('log entries are read newest first, as soon as they are committed', async () => {
-    const store = make()();
-    await store.open();
+    const { store } = await opened();
     const proxied = {
       method: 'GET',
       path: '/v1?x=…',
@@ -168,8 +178,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('pages follow each other without a gap, while entries come in', async () => {
-    const store = make()();
-    await store.open();
+    const { store } = await opened();
     const add = (ids: number[]) =>
       store.commit(batch({ entries: ids.map((id) => entry(id.toString(36))) }));
     await add([1, 2, 3]);
@@ -185,8 +194,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('the log is filtered by outcome and by instants, both inclusive', async () => {
-    const store = make()();
-    await store.open();
+    const { store } = await opened();
     await store.commit(batch({
       entries: [1, 2, 3, 4].map((n) =>
         entry(`${n}`, { at: T0 + n, outcome: n % 2 === 0 ? 'full' : 'granted' })
@@ -202,8 +210,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('of each pool the newest changes of its governor stay', async () => {
-    const store = make()();
-    await store.open();
+    const { store } = await opened();
     const change = (of: string, to: number) => {
       return { pool: of, at: T0 + to, what: 'limit', from: 0, to, why: 'w', evidence: '' } as const;
     };
@@ -217,8 +224,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('sessions and the rings of the history are kept, and overwritten in place', async () => {
-    const store = make()();
-    await store.open();
+    const { store } = await opened();
     const session = { hash: 'h1', createdAt: T0, usedAt: T0 };
     await store.saveSessions([session, { ...session, hash: 'h2' }]);
     await store.saveSessions([{ ...session, usedAt: T0 + 5 }]);
@@ -232,15 +238,8 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('pruning leaves no entry beyond either bound, nor takes one within both', async () => {
-    const store = make()();
-    await store.open();
-    const entries = Array.from({ length: 60 }, (_, n) => entry(`${n + 10}`, { at: T0 + n }));
-    await store.commit(batch({ entries }));
-    await store.fold();
-    const left = async (rowsMax: number, since: number) => {
-      while (await store.pruneLog({ pool: 'a', rowsMax, since, sparedSince: NEVER }));
-      return (await store.readLog({ pool: 'a', limit: 99 })).entries.map(({ at }) => at - T0);
-    };
+    const prune = await logged(60);
+    const left = (rowsMax: number, since: number) => prune({ rowsMax, since, sparedSince: NEVER });
     expect(await left(99, 0)).toHaveLength(60);
     expect(await left(5, T0)).toEqual([59, 58, 57, 56, 55]);
     expect(await left(5, T0 + 57)).toEqual([59, 58, 57]);
@@ -249,15 +248,9 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('pruning spares what is recent beyond the bound of rows, while it is', async () => {
-    const store = make()();
-    await store.open();
-    const entries = Array.from({ length: 60 }, (_, n) => entry(`${n + 10}`, { at: T0 + n }));
-    await store.commit(batch({ entries }));
-    await store.fold();
-    const left = async (rowsMax: number, sparedSince: number) => {
-      while (await store.pruneLog({ pool: 'a', rowsMax, since: T0, sparedSince }));
-      return (await store.readLog({ pool: 'a', limit: 99 })).entries.map(({ at }) => at - T0);
-    };
+    const prune = await logged(60);
+    const left = (rowsMax: number, sparedSince: number) =>
+      prune({ rowsMax, since: T0, sparedSince });
     expect(await left(1, T0)).toHaveLength(60);
     expect(await left(0, T0 + 56)).toEqual([59, 58, 57, 56]);
     expect(await left(3, T0 + 58)).toEqual([59, 58, 57]);
@@ -265,8 +258,7 @@ describe.each(MAKERS)('%s store', (_, make) => {
   });
 
   test('the log of a deleted pool stays, and is pruned away', async () => {
-    const store = make()();
-    await store.open();
+    const { store } = await opened();
     await store.savePools([pool('a')]);
     await store.commit(batch({ entries: [entry('1')] }));
     await store.removePool('a');
