@@ -119,7 +119,8 @@ export class HeaderBudget {
     const isOther = this.#limit === null || key !== this.#key;
     if (!isOther && this.#isLateReport(nowMs, resetMs)) return;
     if (this.#limit === null) this.sinceMs = nowMs;
-    const limit = told ?? Math.max(isOther ? 0 : this.#limit ?? 0, remaining, 1);
+    // A limit of 0 is none that starts could keep.
+    const limit = told || Math.max(isOther ? 0 : this.#limit ?? 0, remaining, 1);
     const isSame = !isOther && Math.abs(resetAtMs - this.#resetAtMs) <= SAME_WINDOW_MS;
     this.#key = key;
     this.#limit = limit;

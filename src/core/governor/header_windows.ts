@@ -76,7 +76,7 @@ export class HeaderWindows {
     if (remaining === undefined || resetMs === undefined) return;
     const key = `${told} ${name} ${windowMs} ${window.limit ?? ''}`;
     const resetAtMs = nowMs + resetMs;
-    const limit = window.limit ?? Math.max(remaining, 1);
+    const limit = window.limit || Math.max(remaining, 1);
     const known = this.#held.find((held) => held.key === key);
     // Without a reset it is the first report of a used up window that tells the latest one.
     const isTold = known !== undefined && known.remaining <= 0 && nowMs < known.resetAtMs;

@@ -25,6 +25,24 @@ describe('the pace', () => {
   });
 });
 
+describe('a limit of 0', () => {
+  test('shuts nobody out for good, whatever is told to be left', () => {
+    const reading = { limit: 0, remaining: 9, resetMs: 0 };
+    const driver = told(reading);
+    for (let call = 0; call < 20; call += 1) {
+      driver.nowMs += 1000;
+      expect(driver.isOpen()).toBe(true);
+      driver.end(driver.start(), { ...OK, reading });
+    }
+  });
+
+  test('with nothing left stops until the reset, and no longer', () => {
+    const driver = told({ limit: 0, remaining: 0, resetMs: 20_000 });
+    expect(waitMs(driver, 0)).toBeGreaterThan(20_000);
+    expect(waitMs(driver, 0)).toBeLessThanOrEqual(20_250);
+  });
+});
+
 describe('waiters beyond what a window leaves', () => {
   test('of a used up one are told the pace of the next, not another whole window', () => {
     const driver = told({ limit: 60, remaining: 0, resetMs: 20_000 });
