@@ -11,6 +11,8 @@ const CARRIED_MS = 10_000;
 const EVIDENCE_HALF_LIFE_MS = 60_000;
 const EVIDENCE_ENOUGH = 2;
 const LONG_HINT_MS = 2000;
+/** What a long hint tells of a rate, times the share of the time that the one before it took. */
+const HINT_EVIDENCE = 1.5;
 const LOW_SHARE = 0.25;
 /** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
 const CALLS_PER_SURPRISE = 45;
@@ -82,6 +84,9 @@ export class Blame {
   #carriedFromMs = -Infinity;
   #evidence = 0;
   #evidenceAtMs = 0;
+  /** The refusal event before, and what it asked to wait. */
+  #refusedAtMs = -Infinity;
+  #hintMs = 0;
   #surprisesOwed = 0;
   #surprisedAtMs = -Infinity;
   #refusalsOwed = 0;
@@ -122,6 +127,8 @@ export class Blame {
   judge(nowMs: number, refusal: Refusal): Verdict {
     const verdict = this.#judge(nowMs, refusal);
     this.#blamed = verdict.about;
+    this.#refusedAtMs = nowMs;
+    this.#hintMs = refusal.retryAfterMs ?? 0;
     return verdict;
   }
 
@@ -136,9 +143,13 @@ export class Blame {
       const isRate = refusal.isRateLearned || this.#alone > ALONE_ENOUGH - 1;
       return isRate ? rate('refused with no other in flight') : UNCLEAR;
     }
-    this.#gather(nowMs, refusal);
-    if (this.#evidence >= EVIDENCE_ENOUGH) return rate('headers or hints tell of a rate');
+    if (reading?.remaining === 0 || reading?.tokenRemaining === 0) {
+      return rate('the headers leave nothing');
+    }
     if (refusal.isRateLearned) return this.#judgePaced(refusal);
+    if (refusal.trial === 'level') return concurrency('the level was just raised');
+    this.#gather(nowMs, refusal);
+    if (this.#evidence >= EVIDENCE_ENOUGH) return rate('hints tell of a rate');
     // Who says when to try again speaks of time: then few events are enough.
     const perSecond = this.#steadyRate(nowMs, refusal);
     if (perSecond === null || !refusal.retryAfterMs) return this.#owe(nowMs, refusal);
@@ -217,11 +228,14 @@ export class Blame {
     return null;
   }
 
-  #gather(nowMs: number, { inFlight, reading, retryAfterMs }: Refusal): void {
+  #gather(nowMs: number, { inFlight, retryAfterMs }: Refusal): void {
     this.#evidence *= 0.5 ** ((nowMs - this.#evidenceAtMs) / EVIDENCE_HALF_LIFE_MS);
     this.#evidenceAtMs = nowMs;
-    if (reading?.remaining === 0 || reading?.tokenRemaining === 0) this.#evidence += 2;
-    if (retryAfterMs !== undefined && retryAfterMs >= LONG_HINT_MS) this.#evidence += 1;
+    // Full slots may ask to wait as well: it speaks of a rate where it is most of what happens.
+    if (retryAfterMs !== undefined && retryAfterMs >= LONG_HINT_MS) {
+      const spanMs = Math.max(1, this.#hintMs, nowMs - this.#refusedAtMs);
+      this.#evidence += HINT_EVIDENCE * this.#hintMs / spanMs;
+    }
     if (inFlight <= LOW_SHARE * this.carried) this.#evidence += 1;
   }
 }

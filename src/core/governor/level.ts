@@ -5,6 +5,7 @@
  * ceiling (what was refused last), with a trial of one more now and then; cut, at most once a
  * flight. It knows of refusals only what blame gave it, and of rates nothing.
  */
+import { Surprises } from './surprises.ts';
 
 /** A trial at the ceiling costs a refused call at most: one in so many calls, and so much time. */
 const CALLS_PER_PROBE_MIN = 15;
@@ -16,11 +17,14 @@ const PROBE_GAP_MS_PER_SLOT = 900;
 const PROBE_GAP_GROWTH = 1.5;
 /** Where a refusal pauses the pool, a trial may cost one part in so many of the time. */
 const PAUSES_PER_GAP = 30;
-const SLOW_PROBE_GAP_MS_MAX = 60_000;
-/** After that long fewer calls are enough, but never so few that trials are the main thing. */
+const COSTLY_PROBE_GAP_MS_MAX = 300_000;
+/** After so long fewer calls are enough, but never so few that trials are the main thing. */
+const SLOW_PROBE_AFTER_MS = 60_000;
 const CALLS_PER_SLOW_PROBE_MAX = 40;
-/** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap. */
+/** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap... */
 const PROOF_SHARE = 1 / 2;
+/** ...and more where refusals pause the pool, for some succeed by luck. */
+const COSTLY_PROOF_SHARE = 2;
 const SEED_SHARE = 0.75;
 const GAP_JITTER_SHARE = 0.3;
 const SHARED_CUT = 0.85;
@@ -60,6 +64,9 @@ export class Level {
   #gapMs = PROBE_GAP_MS_MIN;
   /** What the last refusal cost: the pause that came with it. */
   #pauseMs = 0;
+  readonly #surprises = new Surprises();
+  /** The next trial is of what was proven before, and does not wait for what it may cost. */
+  #isRetry = false;
   #jitter = 1;
   #gapCalls = CALLS_PER_PROBE_MIN;
   #heldFromMs = -Infinity;
@@ -115,15 +122,15 @@ export class Level {
 
   /** When one more may be tried at the earliest. */
   get probeAtMs(): number {
-    const slotsMs = Math.max(PROBE_GAP_MS_MIN, this.value * PROBE_GAP_MS_PER_SLOT);
-    const ownMs = Math.min(this.#gapMs, slotsMs);
-    const gapMs = Math.max(ownMs, PAUSES_PER_GAP * this.#pauseMs);
-    return this.#heldFromMs + Math.min(SLOW_PROBE_GAP_MS_MAX, gapMs) * this.#jitter;
+    const ownMs = Math.min(this.#gapMs, this.value * PROBE_GAP_MS_PER_SLOT);
+    const costMs = this.#isRetry ? 0 : PAUSES_PER_GAP * this.#pauseMs;
+    const gapMs = Math.max(PROBE_GAP_MS_MIN, ownMs, Math.min(COSTLY_PROBE_GAP_MS_MAX, costMs));
+    return this.#heldFromMs + gapMs * this.#jitter;
   }
 
   /** So many more calls have to succeed before one more may be tried. */
   probeCallsLeft(nowMs: number): number {
-    const isLongAgo = nowMs >= this.#heldFromMs + SLOW_PROBE_GAP_MS_MAX;
+    const isLongAgo = nowMs >= this.#heldFromMs + SLOW_PROBE_AFTER_MS;
     const callsMax = isLongAgo ? CALLS_PER_SLOW_PROBE_MAX : CALLS_PER_PROBE_MAX;
     return Math.max(0, Math.ceil(Math.min(this.#gapCalls, callsMax)) - this.#callsSinceHeld);
   }
@@ -138,7 +145,7 @@ export class Level {
     { last, refusalMs }: { last: number; refusalMs: number },
   ): LevelMove | null {
     this.#callsSinceHeld += 1;
-    if (nowMs - this.#calmFromMs >= CALM_AFTER_MS) this.#calm = this.value;
+    if (nowMs - this.#calmFromMs >= CALM_AFTER_MS) this.#calm = this.#proven;
     if (start.inFlight < this.value || start.sequence <= this.#changedSequence) return null;
     if (this.isTrial && nowMs - this.#heldFromMs < refusalMs) return null;
     if (this.isTrial && !this.#prove()) return null;
@@ -165,10 +172,12 @@ export class Level {
   #prove(): boolean {
     this.#proofs += 1;
     const isProbe = this.value >= this.ceiling;
-    if (isProbe && this.#proofs < Math.ceil(this.value * PROOF_SHARE)) return false;
+    const share = this.#pauseMs > 0 ? COSTLY_PROOF_SHARE : PROOF_SHARE;
+    if (isProbe && this.#proofs < Math.ceil(this.value * share)) return false;
     this.#proven = this.value;
     if (isProbe) {
-      this.ceiling = Infinity;
+      this.ceiling = this.#surprises.ceilingAbove(this.value);
+      this.#isRetry = false;
       this.#step = 1;
       this.#resetGap();
     }
@@ -186,10 +195,12 @@ export class Level {
     this.#floor = Math.floor(level / 2);
     this.#changedSequence = event.last;
     this.#step = 1;
-    this.#calmFromMs = nowMs;
-    this.#heldFromMs = nowMs;
+    // Before the first refusal no level was proven.
+    const carriedMs = this.#calmFromMs === -Infinity ? 0 : nowMs - this.#calmFromMs;
+    this.#calmFromMs = this.#heldFromMs = nowMs;
     this.#callsSinceHeld = 0;
     this.#pauseMs = event.pauseMs;
+    this.#isRetry = false;
     this.#jitter = 1 + GAP_JITTER_SHARE * event.random();
     if (event.streak > 1) {
       this.#settle(Math.min(level - 1, Math.max(this.#floor, this.#fallback)), level);
@@ -206,7 +217,8 @@ export class Level {
     }
     // What was proven before is tried again soon: that is no trial of more than ever.
     this.#resetGap();
-    this.#pauseMs = 0;
+    this.#isRetry = true;
+    this.#surprises.note(level, event.pauseMs, carriedMs);
     const to = Math.min(level - 1, Math.floor(level * SHARED_CUT));
     this.#settle(to, to + 1);
     return 'shared';
@@ -221,6 +233,7 @@ export class Level {
   restoreCalm(last: number): void {
     this.restore(this.#calm, last);
     this.ceiling = Infinity;
+    this.#surprises.forget();
   }
 
   /** Calls became slow at this level: a lower one. */

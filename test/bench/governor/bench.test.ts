@@ -39,9 +39,13 @@ describe('the shipped governor, simulated', () => {
     ['strict10', 0.7, 0.015],
     ['strict20RetryAfter', 0.6, 0.01],
     ['faults1s', 0.95, 0.001],
-    ['faults5s', 0.75, 0.001],
+    ['faults5s', 0.78, 0.001],
     ['alone', 0.78, 0.07],
     ['aloneBurst', 0.95, 0.05],
+    ['cap3RetryAfter', 0.9, 0.01],
+    ['cap2FastRetryAfter', 0.88, 0.003],
+    ['cap16LongRetryAfter', 0.9, 0.001],
+    ['cap4DropRetryAfter', 0.85, 0.01],
   ])('%s: goodput at least %d, refused at most %d of the calls', (name, goodput, refused) => {
     const row = run(name);
     expect(row.goodput).toBeGreaterThanOrEqual(goodput);

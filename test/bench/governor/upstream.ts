@@ -61,7 +61,7 @@ export class SimulatedUpstream {
     if (headers === null) return undefined;
     if (headers !== 'true') return headers;
     if (!this.#rate || rate === null) return undefined;
-    const limit = rate.limit ?? 0;
+    const limit = rate.limit ?? rate.burst ?? 0;
     const remaining = Math.floor(this.#rate.remaining(nowMs));
     const resetMs = Math.max(0, Math.ceil(this.#rate.resetMs(nowMs) + headerSkewMs));
     return rate.unit === 'tokens'

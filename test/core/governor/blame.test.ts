@@ -110,4 +110,26 @@ describe('Blame.judge', () => {
     expect(blame.judge(T0, { ...paced, inFlight: 9 }).about).toBe('rate');
     expect(blame.judge(T0, { ...paced, inFlight: 11 }).about).toBe('concurrency');
   });
+
+  test('a level that was just raised is at fault, whatever is asked to wait', () => {
+    const blame = new Blame();
+    const trial = refusal({ trial: 'level', retryAfterMs: 2000 });
+    const verdicts = Array.from({ length: 9 }, (_, index) => blame.judge(T0 + index * 4000, trial));
+    expect(verdicts.map(({ about }) => about)).toEqual(Array(9).fill('concurrency'));
+    const reading = { remaining: 0 };
+    expect(blame.judge(T0 + 40_000, { ...trial, reading }).about).toBe('rate');
+  });
+
+  test('long hints tell of a rate where most of the time is spent on them', () => {
+    const judge = (spanMs: number) => {
+      const blame = new Blame();
+      const hinted = refusal({ retryAfterMs: 5000, level: 100 });
+      return Array.from(
+        { length: 5 },
+        (_, index) => blame.judge(T0 + index * spanMs, hinted).about,
+      );
+    };
+    expect(judge(6000)).toContain('rate');
+    expect(judge(60_000)).not.toContain('rate');
+  });
 });

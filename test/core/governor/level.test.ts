@@ -139,6 +139,34 @@ describe('Level', () => {
     expect(search.level.probeAtMs - search.nowMs).toBeGreaterThanOrEqual(30_000);
   });
 
+  test('where refusals pause, growth from a cut stops short of the level that was refused', () => {
+    const search = new Search(20);
+    search.succeed(1, 1);
+    expect(search.refuse(20, 1, 1000)).toBe('shared');
+    search.nowMs += 20_000;
+    for (let call = 0; call < 2000; call += 1) search.succeed();
+    expect([search.level.value, search.level.ceiling]).toEqual([19, 20]);
+    search.nowMs += 60_000;
+    for (let call = 0; call < 200; call += 1) search.succeed();
+    expect(search.level.value).toBeGreaterThan(20);
+  });
+
+  test('where refusals pause, few successes do not prove one more', () => {
+    const proofs = (pauseMs: number) => {
+      const search = new Search(8);
+      search.refuse(8, 1, pauseMs);
+      while (!search.level.isTrial) search.succeed();
+      let calls = 0;
+      while (search.level.isTrial && search.level.ceiling < Infinity) {
+        search.succeed();
+        calls += 1;
+      }
+      return calls;
+    };
+    expect(proofs(0)).toBeLessThan(7);
+    expect(proofs(1000)).toBeGreaterThan(12);
+  });
+
   test('started raises without proof once nothing was heard for ten minutes', () => {
     const search = new Search(8);
     search.refuse();
