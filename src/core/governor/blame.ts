@@ -11,8 +11,10 @@ const CARRIED_MS = 10_000;
 const EVIDENCE_HALF_LIFE_MS = 60_000;
 const EVIDENCE_ENOUGH = 2;
 const LONG_HINT_MS = 2000;
-/** What a long hint tells of a rate, times the share of the time that the one before it took. */
+/** What a long hint tells of a rate, times the share of the time that the one before it took... */
 const HINT_EVIDENCE = 1.5;
+/** ...and what each event leaves of it: hints that take over half of the time tell enough. */
+const HINT_EVIDENCE_KEPT = 0.6;
 const LOW_SHARE = 0.25;
 /** Refusals of levels that were carried may come once in so many calls, and so many in advance. */
 const CALLS_PER_SURPRISE = 45;
@@ -84,6 +86,7 @@ export class Blame {
   #carriedFromMs = -Infinity;
   #evidence = 0;
   #evidenceAtMs = 0;
+  #hintEvidence = 0;
   /** The refusal event before, and what it asked to wait. */
   #refusedAtMs = -Infinity;
   #hintMs = 0;
@@ -149,7 +152,7 @@ export class Blame {
     if (refusal.isRateLearned) return this.#judgePaced(refusal);
     if (refusal.trial === 'level') return concurrency('the level was just raised');
     this.#gather(nowMs, refusal);
-    if (this.#evidence >= EVIDENCE_ENOUGH) return rate('hints tell of a rate');
+    if (this.#evidence + this.#hintEvidence >= EVIDENCE_ENOUGH) return rate('hints tell of a rate');
     // Who says when to try again speaks of time: then few events are enough.
     const perSecond = this.#steadyRate(nowMs, refusal);
     if (perSecond === null || !refusal.retryAfterMs) return this.#owe(nowMs, refusal);
@@ -229,12 +232,14 @@ export class Blame {
   }
 
   #gather(nowMs: number, { inFlight, retryAfterMs }: Refusal): void {
-    this.#evidence *= 0.5 ** ((nowMs - this.#evidenceAtMs) / EVIDENCE_HALF_LIFE_MS);
+    const kept = 0.5 ** ((nowMs - this.#evidenceAtMs) / EVIDENCE_HALF_LIFE_MS);
+    this.#evidence *= kept;
+    this.#hintEvidence *= Math.min(kept, HINT_EVIDENCE_KEPT);
     this.#evidenceAtMs = nowMs;
     // Full slots may ask to wait as well: it speaks of a rate where it is most of what happens.
     if (retryAfterMs !== undefined && retryAfterMs >= LONG_HINT_MS) {
       const spanMs = Math.max(1, this.#hintMs, nowMs - this.#refusedAtMs);
-      this.#evidence += HINT_EVIDENCE * this.#hintMs / spanMs;
+      this.#hintEvidence += HINT_EVIDENCE * this.#hintMs / spanMs;
     }
     if (inFlight <= LOW_SHARE * this.carried) this.#evidence += 1;
   }

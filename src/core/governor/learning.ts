@@ -289,7 +289,9 @@ export class Learning {
     const event = { streak, last, pauseMs, random };
     // Of a burst any call may be the refused one: what counts is how many were in flight with it.
     const inFlight = Math.max(start.inFlight, this.#lastInFlight);
-    if (this.#isAdaptive) level.refused(nowMs, inFlight, event);
+    if (this.#isAdaptive && level.refused(nowMs, inFlight, event) === 'kept') {
+      this.#changes.because('fewer in flight did not make refusals rarer', 'limit');
+    }
     if (this.#streak < STREAK_SCOUTS || this.#settings.rate.kind === 'concurrency') return;
     learned.ranDry(nowMs);
     level.restoreCalm(this.#lastSequence);

@@ -5,28 +5,14 @@
  * ceiling (what was refused last), with a trial of one more now and then; cut, at most once a
  * flight. It knows of refusals only what blame gave it, and of rates nothing.
  */
+import { ProbeGap } from './probe_gap.ts';
 import { Surprises } from './surprises.ts';
 
-/** A trial at the ceiling costs a refused call at most: one in so many calls, and so much time. */
-const CALLS_PER_PROBE_MIN = 15;
-const CALLS_PER_PROBE_MAX = 92;
-const PROBE_GAP_MS_MIN = 3000;
-const PROBE_GAP_MS_MAX = 8000;
-/** One slot more is worth more where there are few. */
-const PROBE_GAP_MS_PER_SLOT = 900;
-const PROBE_GAP_GROWTH = 1.5;
-/** Where a refusal pauses the pool, a trial may cost one part in so many of the time. */
-const PAUSES_PER_GAP = 30;
-const COSTLY_PROBE_GAP_MS_MAX = 300_000;
-/** After so long fewer calls are enough, but never so few that trials are the main thing. */
-const SLOW_PROBE_AFTER_MS = 60_000;
-const CALLS_PER_SLOW_PROBE_MAX = 40;
 /** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap... */
 const PROOF_SHARE = 1 / 2;
 /** ...and more where refusals pause the pool, for some succeed by luck. */
 const COSTLY_PROOF_SHARE = 2;
 const SEED_SHARE = 0.75;
-const GAP_JITTER_SHARE = 0.3;
 const SHARED_CUT = 0.85;
 const CALM_AFTER_MS = 5000;
 /** With no word from the upstream for so long, what it refused is forgotten. */
@@ -40,7 +26,7 @@ export interface LevelBounds {
 }
 
 /** What a change of the level was about; the words are the status's to choose. */
-export type LevelMove = 'grown' | 'probed' | 'trialRefused' | 'shared' | 'again';
+export type LevelMove = 'grown' | 'probed' | 'trialRefused' | 'shared' | 'kept' | 'again';
 
 export class Level {
   value: number;
@@ -61,16 +47,11 @@ export class Level {
   #changedSequence = 0;
   /** One flight cuts to half of the level at which it began, at most. */
   #floor = 0;
-  #gapMs = PROBE_GAP_MS_MIN;
-  /** What the last refusal cost: the pause that came with it. */
-  #pauseMs = 0;
+  readonly #gap = new ProbeGap();
   readonly #surprises = new Surprises();
-  /** The next trial is of what was proven before, and does not wait for what it may cost. */
-  #isRetry = false;
-  #jitter = 1;
-  #gapCalls = CALLS_PER_PROBE_MIN;
   #heldFromMs = -Infinity;
   #callsSinceHeld = 0;
+  #callsSinceRefused = 0;
   #calm: number;
   #calmFromMs = -Infinity;
 
@@ -122,17 +103,12 @@ export class Level {
 
   /** When one more may be tried at the earliest. */
   get probeAtMs(): number {
-    const ownMs = Math.min(this.#gapMs, this.value * PROBE_GAP_MS_PER_SLOT);
-    const costMs = this.#isRetry ? 0 : PAUSES_PER_GAP * this.#pauseMs;
-    const gapMs = Math.max(PROBE_GAP_MS_MIN, ownMs, Math.min(COSTLY_PROBE_GAP_MS_MAX, costMs));
-    return this.#heldFromMs + gapMs * this.#jitter;
+    return this.#heldFromMs + this.#gap.msAt(this.value);
   }
 
   /** So many more calls have to succeed before one more may be tried. */
   probeCallsLeft(nowMs: number): number {
-    const isLongAgo = nowMs >= this.#heldFromMs + SLOW_PROBE_AFTER_MS;
-    const callsMax = isLongAgo ? CALLS_PER_SLOW_PROBE_MAX : CALLS_PER_PROBE_MAX;
-    return Math.max(0, Math.ceil(Math.min(this.#gapCalls, callsMax)) - this.#callsSinceHeld);
+    return Math.max(0, this.#gap.callsAfter(nowMs - this.#heldFromMs) - this.#callsSinceHeld);
   }
 
   /**
@@ -145,6 +121,7 @@ export class Level {
     { last, refusalMs }: { last: number; refusalMs: number },
   ): LevelMove | null {
     this.#callsSinceHeld += 1;
+    this.#callsSinceRefused += 1;
     if (nowMs - this.#calmFromMs >= CALM_AFTER_MS) this.#calm = this.#proven;
     if (start.inFlight < this.value || start.sequence <= this.#changedSequence) return null;
     if (this.isTrial && nowMs - this.#heldFromMs < refusalMs) return null;
@@ -172,14 +149,13 @@ export class Level {
   #prove(): boolean {
     this.#proofs += 1;
     const isProbe = this.value >= this.ceiling;
-    const share = this.#pauseMs > 0 ? COSTLY_PROOF_SHARE : PROOF_SHARE;
+    const share = this.#gap.isCostly ? COSTLY_PROOF_SHARE : PROOF_SHARE;
     if (isProbe && this.#proofs < Math.ceil(this.value * share)) return false;
     this.#proven = this.value;
     if (isProbe) {
       this.ceiling = this.#surprises.ceilingAbove(this.value);
-      this.#isRetry = false;
       this.#step = 1;
-      this.#resetGap();
+      this.#gap.reset();
     }
     return true;
   }
@@ -198,27 +174,31 @@ export class Level {
     // Before the first refusal no level was proven.
     const carriedMs = this.#calmFromMs === -Infinity ? 0 : nowMs - this.#calmFromMs;
     this.#calmFromMs = this.#heldFromMs = nowMs;
-    this.#callsSinceHeld = 0;
-    this.#pauseMs = event.pauseMs;
-    this.#isRetry = false;
-    this.#jitter = 1 + GAP_JITTER_SHARE * event.random();
+    const calls = this.#callsSinceRefused;
+    this.#callsSinceHeld = this.#callsSinceRefused = 0;
+    this.#gap.refused(event.pauseMs, event.random);
     if (event.streak > 1) {
       this.#settle(Math.min(level - 1, Math.max(this.#floor, this.#fallback)), level);
       this.#fallback = 0;
-      this.#resetGap();
+      this.#gap.reset();
       return 'again';
     }
     this.#fallback = this.isTrial ? this.#proven : 0;
     if (this.isTrial) {
       this.#settle(this.value - 1, this.value);
-      if (wasProbe) this.#widenGap();
-      else this.#resetGap();
+      if (wasProbe) this.#gap.widen();
+      else this.#gap.reset();
       return 'trialRefused';
     }
-    // What was proven before is tried again soon: that is no trial of more than ever.
-    this.#resetGap();
-    this.#isRetry = true;
-    this.#surprises.note(level, event.pauseMs, carriedMs);
+    const { pauseMs } = event;
+    const stand = this.#surprises.refused({ level, pauseMs, carriedMs, calls });
+    if (stand !== null) {
+      this.#gap.reset();
+      this.restore(stand, event.last);
+      this.ceiling = Infinity;
+      return 'kept';
+    }
+    this.#gap.retry();
     const to = Math.min(level - 1, Math.floor(level * SHARED_CUT));
     this.#settle(to, to + 1);
     return 'shared';
@@ -247,16 +227,6 @@ export class Level {
   restore(to: number, last: number): void {
     this.#changedSequence = last;
     this.#set(Math.max(this.value, to));
-  }
-
-  #resetGap(): void {
-    this.#gapMs = PROBE_GAP_MS_MIN;
-    this.#gapCalls = CALLS_PER_PROBE_MIN;
-  }
-
-  #widenGap(): void {
-    this.#gapMs = Math.min(PROBE_GAP_MS_MAX, this.#gapMs * PROBE_GAP_GROWTH);
-    this.#gapCalls = Math.min(CALLS_PER_PROBE_MAX, this.#gapCalls * PROBE_GAP_GROWTH);
   }
 
   #raise(nowMs: number, to: number, last: number): boolean {

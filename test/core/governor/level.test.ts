@@ -151,6 +151,20 @@ describe('Level', () => {
     expect(search.level.value).toBeGreaterThan(20);
   });
 
+  test('levels that were carried and refused one below the other: back to the first', () => {
+    const search = new Search(20);
+    search.succeed(1, 1);
+    // Before its first refusal no level counts as proven.
+    search.refuse(20, 1, 1000);
+    const moves = [1, 2, 3].map(() => {
+      search.nowMs += 5000;
+      search.succeed(90, 1);
+      return [search.refuse(search.level.value, 1, 1000), search.level.value];
+    });
+    expect(moves).toEqual([['shared', 14], ['shared', 11], ['kept', 17]]);
+    expect(search.level.ceiling).toBe(Infinity);
+  });
+
   test('where refusals pause, few successes do not prove one more', () => {
     const proofs = (pauseMs: number) => {
       const search = new Search(8);

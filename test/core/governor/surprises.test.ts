@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
-import { Surprises } from '../../../src/core/governor/surprises.ts';
+import { type Surprise, Surprises } from '../../../src/core/governor/surprises.ts';
+
+/** Refused after five seconds in which few calls succeeded: no level was carried. */
+function refusal(level: number, told: Partial<Surprise> = {}): Surprise {
+  return { level, pauseMs: 1000, carriedMs: 5000, calls: level, ...told };
+}
 
 test('a level that was refused soon after is stopped short of, until it is proven', () => {
   const surprises = new Surprises();
-  surprises.note(20, 1000, 5000);
+  expect(surprises.refused(refusal(20))).toBeNull();
   expect(surprises.ceilingAbove(17)).toBe(20);
   expect(surprises.ceilingAbove(20)).toBe(Infinity);
   expect(surprises.ceilingAbove(17)).toBe(Infinity);
@@ -11,19 +16,31 @@ test('a level that was refused soon after is stopped short of, until it is prove
 
 test('what costs no pause, or next to none of the time, is not remembered', () => {
   const surprises = new Surprises();
-  surprises.note(20, 0, 5000);
+  surprises.refused(refusal(20, { pauseMs: 0 }));
   expect(surprises.ceilingAbove(17)).toBe(Infinity);
-  surprises.note(20, 1000, 30_001);
+  surprises.refused(refusal(20, { carriedMs: 30_001 }));
   expect(surprises.ceilingAbove(17)).toBe(Infinity);
-  surprises.note(20, 1000, 30_000);
+  surprises.refused(refusal(20, { carriedMs: 30_000 }));
   expect(surprises.ceilingAbove(17)).toBe(20);
 });
 
-test('levels refused each below the one before are no explanation in the end', () => {
+test('the third level that was carried and refused nonetheless: back to the first of them', () => {
   const surprises = new Surprises();
-  const ceilings = [20, 19, 18, 17, 16, 15, 14, 13].map((level) => {
-    surprises.note(level, 1000, 5000);
-    return surprises.ceilingAbove(1);
+  const stands = [20, 17, 14, 20, 21, 20].map((level) => {
+    return surprises.refused(refusal(level, { calls: 4 * level }));
   });
-  expect(ceilings).toEqual([20, 19, 18, 17, 16, Infinity, 14, 13]);
+  expect(stands).toEqual([null, null, 20, 20, 21, 21]);
+  expect(surprises.ceilingAbove(1)).toBe(Infinity);
+});
+
+test('a level that was refused early, or no lower than the one before, begins anew', () => {
+  const carried = (level: number) => refusal(level, { calls: 4 * level });
+  for (const other of [refusal(14), refusal(14, { calls: 56, carriedMs: 2999 }), carried(17)]) {
+    const surprises = new Surprises();
+    const stands = [20, 17].map((level) => surprises.refused(carried(level)));
+    stands.push(surprises.refused(other));
+    stands.push(...[12, 10].map((level) => surprises.refused(carried(level))));
+    expect(stands).toEqual([null, null, null, null, null]);
+    expect(surprises.refused(carried(8))).toBe(12);
+  }
 });
