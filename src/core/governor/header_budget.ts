@@ -5,12 +5,16 @@
  * never raises anything.
  */
 import { CEILINGS } from '../../ceilings.ts';
-import type { BudgetUnit, SavedWindow } from './governor.ts';
+import type { BudgetUnit, SavedWindow, Start } from './governor.ts';
 import { Pacer } from './pacer.ts';
+import { UnitsLeft } from './units_left.ts';
 import { SAME_WINDOW_MS, WindowLengths } from './window_lengths.ts';
 
 const BURST = 2;
 const PACED_RESET_MS_MAX = 3_600_000;
+/** How much one call changes what is expected of the next. */
+const USED_GAIN = 0.1;
+const USED_SHARE_MAX = 10;
 /** A report of the window before comes this late at most. */
 const LATE_MS_MAX = 10_000;
 const RESET_JITTER_MS_MIN = 50;
@@ -29,6 +33,12 @@ export interface Budget {
   readonly scope?: string | undefined;
 }
 
+/** What a reading is taken with: chance, and the newest start by then. */
+export interface ReadAt {
+  readonly random: () => number;
+  readonly sequence: number;
+}
+
 /** A {@link SavedWindow} without what tells it from others. */
 export type WindowState = Omit<SavedWindow, 'unit' | 'key'>;
 
@@ -39,7 +49,9 @@ export class HeaderBudget {
   /** The window that was reported last, by its limit and name. */
   #key = '';
   #limit: number | null = null;
-  #remaining = 0;
+  readonly #left = new UnitsLeft();
+  /** What calls use of what they reserve: the pace counts with that, the stop does not. */
+  #usedShare = 1;
   #resetAtMs = -Infinity;
   #windowMs = 0;
   /** Whether the window is a bucket that fills bit by bit: its length is a guess for the pace. */
@@ -78,18 +90,18 @@ export class HeaderBudget {
     if (this.#limit === null || nowMs >= this.#resetAtMs) return null;
     return {
       limit: this.#limit,
-      remaining: Math.max(0, this.#remaining),
+      remaining: Math.max(0, this.#left.amount),
       resetAtMs: this.#resetAtMs,
       windowMs: this.#refills ? 0 : this.#windowMs,
     };
   }
 
   /** Goes on with a window that an earlier process saved. */
-  seed(nowMs: number, state: WindowState, random: () => number): void {
+  seed(nowMs: number, state: WindowState, at: ReadAt): void {
     const { limit, remaining, resetAtMs, windowMs } = state;
     const resetMs = resetAtMs - nowMs;
     const length = windowMs === 0 ? { refills: true } : { windowMs };
-    this.read(nowMs, { limit, remaining, resetMs, ...length }, random);
+    this.read(nowMs, { limit, remaining, resetMs, ...length }, at);
   }
 
   /** Units a minute that the headers speak of, where they are in use. */
@@ -100,18 +112,18 @@ export class HeaderBudget {
   /** Units that are left in the window, as far as is known. */
   remaining(nowMs: number): number | null {
     if (this.#limit === null || !this.isTrusted(nowMs)) return null;
-    return nowMs < this.#resetAtMs ? Math.max(0, this.#remaining) : this.#limit;
+    return nowMs < this.#resetAtMs ? Math.max(0, this.#left.amount) : this.#limit;
   }
 
   /** The instant until which the headers leave less than `amount`; null where they leave it. */
   exhaustedUntilMs(nowMs: number, amount: number): number | null {
     if (this.#limit === null || !this.isTrusted(nowMs)) return null;
-    if (this.#remaining >= Math.min(amount, this.#limit)) return null;
+    if (this.#left.amount >= Math.min(amount, this.#limit)) return null;
     const untilMs = this.#resetAtMs + this.#jitterMs;
     return nowMs < untilMs ? untilMs : null;
   }
 
-  read(nowMs: number, budget: Budget, random: () => number): void {
+  read(nowMs: number, budget: Budget, at: ReadAt): void {
     const { limit: told, remaining, resetMs, windowMs, scope: name = '', refills = false } = budget;
     if (remaining === undefined || resetMs === undefined) return;
     const resetAtMs = nowMs + resetMs;
@@ -126,10 +138,11 @@ export class HeaderBudget {
     this.#limit = limit;
     this.#refills = refills && windowMs === undefined;
     this.#windowMs = this.#lengths.note(nowMs, { key, name, limit, resetMs, windowMs, refills });
-    this.#remaining = isSame ? Math.min(this.#remaining, remaining) : remaining;
+    if (isSame) this.#left.tellAgain(remaining, at);
+    else this.#left.tell(remaining, at);
     if (!isSame) {
       if (nowMs >= this.#resetAtMs && this.#resetAtMs > -Infinity) this.#turnedAtMs = nowMs;
-      this.#jitterMs = resetJitterMs(random);
+      this.#jitterMs = resetJitterMs(at.random);
       this.#resetAtMs = resetAtMs;
     }
     this.#pace(nowMs);
@@ -141,32 +154,49 @@ export class HeaderBudget {
     // The pace of a window ends with it, and so does what is left in it.
     const windowEndMs = this.#resetAtMs + this.#jitterMs;
     if (nowMs >= windowEndMs) return nowMs + this.#nextWindowMs(limit, ahead);
-    if (this.#remaining - ahead >= Math.min(amount, limit)) {
+    if (this.#left.amount - ahead >= Math.min(amount, limit)) {
       return Math.min(Math.ceil(this.#pacer.opensAtMs(nowMs, ahead)), windowEndMs);
     }
-    const aheadOfNext = Math.max(0, ahead - Math.max(0, Math.floor(this.#remaining)));
+    const aheadOfNext = Math.max(0, ahead - Math.max(0, Math.floor(this.#left.amount)));
     return windowEndMs + this.#nextWindowMs(limit, aheadOfNext);
   }
 
-  started(nowMs: number, amount: number): void {
+  /** Whether running calls may give back so much that `amount` is left. */
+  mayReturn(amount: number): boolean {
+    return this.#left.mayReturn(Math.min(amount, this.#limit ?? amount));
+  }
+
+  started(nowMs: number, start: Start, amount: number): void {
     if (this.#limit === null) return;
-    if (nowMs >= this.#resetAtMs) this.#turn(nowMs, this.#limit);
-    this.#remaining -= amount;
+    if (nowMs >= this.#resetAtMs) this.#turn(nowMs, this.#limit, start);
+    this.#left.started(amount);
     this.#pacer.take(nowMs, amount);
+    this.#pace(nowMs);
+  }
+
+  /** A call ended that reserved `reserved` of which it used `used`. */
+  ended(nowMs: number, start: Start, units: { reserved: number; used: number }): void {
+    if (this.#limit === null) return;
+    this.#left.ended(start, units);
+    const { reserved, used } = units;
+    if (used > 0) {
+      const share = Math.min(USED_SHARE_MAX, used / reserved);
+      this.#usedShare += USED_GAIN * (share - this.#usedShare);
+    }
     this.#pace(nowMs);
   }
 
   /** A refusal by rate came that nothing else explains: is it for want of these units? */
   contradicted(nowMs: number, remaining: number | undefined): void {
     if (this.#limit === null || !this.isTrusted(nowMs)) return;
-    if ((remaining ?? this.#remaining) <= LITTLE_SHARE * this.#limit) return;
+    if ((remaining ?? this.#left.amount) <= LITTLE_SHARE * this.#limit) return;
     this.distrust(nowMs + DISTRUST_MS);
   }
 
   /** A window is over: until the first report of the next it is taken for one like the last. */
-  #turn(nowMs: number, limit: number): void {
+  #turn(nowMs: number, limit: number, start: Start): void {
     this.#turnedAtMs = nowMs;
-    this.#remaining = limit;
+    this.#left.tell(limit, { sequence: start.sequence - 1 });
     this.#resetAtMs = nowMs + this.#windowMs;
     this.#pacer.clear();
   }
@@ -180,8 +210,9 @@ export class HeaderBudget {
   #pace(nowMs: number): void {
     const leftMs = this.#resetAtMs - nowMs;
     if (leftMs > PACED_RESET_MS_MAX) this.#pacer.retime(nowMs, 0);
-    else if (leftMs > 0) this.#pacer.retime(nowMs, leftMs / Math.max(1, this.#remaining));
-    else this.#pacer.retime(nowMs, this.#fullPeriodMs(this.#limit ?? 1));
+    else if (leftMs > 0) {
+      this.#pacer.retime(nowMs, (this.#usedShare * leftMs) / Math.max(1, this.#left.amount));
+    } else this.#pacer.retime(nowMs, this.#fullPeriodMs(this.#limit ?? 1));
   }
 
   /** Ms from the begin of a window in which nothing is used to a start with `ahead` before it. */
@@ -192,7 +223,7 @@ export class HeaderBudget {
   /** Ms from one unit to the next where the whole limit is spread over a window. */
   #fullPeriodMs(limit: number): number {
     if (this.#windowMs > PACED_RESET_MS_MAX) return 0;
-    return Math.min(CEILINGS.resetMs, this.#windowMs / limit);
+    return Math.min(CEILINGS.resetMs, (this.#usedShare * this.#windowMs) / limit);
   }
 }
 

@@ -3,7 +3,7 @@
  * tokens, and every window told beside them. Each part is made when such headers come, for most
  * upstreams have none.
  */
-import type { RateReading, RateWindow } from '../outcome.ts';
+import type { Outcome, RateReading, RateWindow } from '../outcome.ts';
 import { CEILINGS } from '../../ceilings.ts';
 import type { BudgetUnit, Saved, SavedWindow, Start } from './governor.ts';
 import {
@@ -11,6 +11,7 @@ import {
   DISTRUST_MS,
   HeaderBudget,
   LITTLE_SHARE,
+  type ReadAt,
   type WindowState,
 } from './header_budget.ts';
 import { HeaderWindows } from './header_windows.ts';
@@ -23,15 +24,15 @@ export class HeaderGate {
   tokens: HeaderBudget | null = null;
   #windows: HeaderWindows | null = null;
 
-  read(nowMs: number, reading: RateReading, random: () => number): void {
+  read(nowMs: number, reading: RateReading, at: ReadAt): void {
     if (reading.remaining !== undefined) {
       this.requests ??= new HeaderBudget('starts');
-      this.requests.read(nowMs, reading, random);
+      this.requests.read(nowMs, reading, at);
     }
     const windows = reading.windows ?? withoutReset(reading);
     if (windows !== undefined) {
       this.#windows ??= new HeaderWindows();
-      this.#windows.read(nowMs, windows, random);
+      this.#windows.read(nowMs, windows, at);
     }
     if (reading.tokenRemaining === undefined) return;
     this.tokens ??= new HeaderBudget('tokens');
@@ -41,7 +42,7 @@ export class HeaderGate {
       resetMs: reading.tokenResetMs,
       refills: reading.tokenRefills,
       windowMs: reading.windows?.find(({ unit }) => unit === 'tokens')?.windowMs,
-    }, random);
+    }, at);
   }
 
   /** What to keep over a restart: the windows that run, and whether they are believed. */
@@ -62,36 +63,49 @@ export class HeaderGate {
    * Goes on from what an earlier process saved. No window runs longer from now than it ran from
    * then, nor than any may, whatever the wall clock did meanwhile.
    */
-  seed(nowMs: number, saved: SavedHeaders & Pick<Saved, 'atMs'>, random: () => number): void {
+  seed(nowMs: number, saved: SavedHeaders & Pick<Saved, 'atMs'>, at: ReadAt): void {
     const { atMs, windows = [], distrustedUntilMs: untilMs } = saved;
     for (const window of windows) {
       const leftMs = Math.min(window.resetAtMs - nowMs, window.resetAtMs - atMs);
       if (leftMs <= 0 || leftMs > CEILINGS.resetMs) continue;
-      this.#seedWindow(nowMs, { ...window, resetAtMs: nowMs + leftMs }, random);
+      this.#seedWindow(nowMs, { ...window, resetAtMs: nowMs + leftMs }, at);
     }
     if (untilMs === undefined || untilMs <= nowMs) return;
     this.requests ??= new HeaderBudget('starts');
     this.requests.distrust(Math.min(untilMs, nowMs + DISTRUST_MS));
   }
 
-  #seedWindow(nowMs: number, window: SavedWindow, random: () => number): void {
+  #seedWindow(nowMs: number, window: SavedWindow, at: ReadAt): void {
     if (window.key !== null) {
       this.#windows ??= new HeaderWindows();
-      this.#windows.seed(window.key, window, random);
+      this.#windows.seed(window.key, window, at);
       return;
     }
     const budget = new HeaderBudget(window.unit);
-    budget.seed(nowMs, window, random);
+    budget.seed(nowMs, window, at);
     if (window.unit === 'starts') this.requests = budget;
     else this.tokens = budget;
   }
 
-  started(nowMs: number, { tokens }: Start): void {
-    this.requests?.started(nowMs, 1);
+  started(nowMs: number, start: Start): void {
+    const { tokens } = start;
+    this.requests?.started(nowMs, start, 1);
     this.#windows?.started('starts', 1);
     if (tokens === 0) return;
-    this.tokens?.started(nowMs, tokens);
+    this.tokens?.started(nowMs, start, tokens);
     this.#windows?.started('tokens', tokens);
+  }
+
+  /** A call ended, which used `tokens` of those that it reserved; unsent it used nothing. */
+  ended(nowMs: number, start: Start, { kind, tokens = start.tokens }: Outcome): void {
+    const isUnsent = kind === 'unsent';
+    const starts = { reserved: 1, used: isUnsent ? 0 : 1 };
+    this.requests?.ended(nowMs, start, starts);
+    this.#windows?.ended(start, 'starts', starts);
+    if (start.tokens === 0) return;
+    const units = { reserved: start.tokens, used: isUnsent ? 0 : tokens };
+    this.tokens?.ended(nowMs, start, units);
+    this.#windows?.ended(start, 'tokens', units);
   }
 
   /** The earliest instant at which the headers leave a start, with `ahead` starts before it. */
@@ -106,12 +120,24 @@ export class HeaderGate {
     return Math.max(pacedAtMs, this.#stoppedUntilMs(nowMs, 'tokens', tokens) ?? nowMs);
   }
 
-  /** The same of both, but for buckets that refill: of those any answer may tell more. */
+  /**
+   * The same of both, but for buckets that refill, for any answer may tell more of those, and for
+   * tokens that running calls may give back.
+   */
   firmAtMs(nowMs: number, tokens: number, ahead: number): number {
     return Math.max(
       this.requests?.refills === true ? nowMs : this.opensAtMs(nowMs, ahead),
-      this.tokens?.refills === true ? nowMs : this.tokensOpenAtMs(nowMs, tokens),
+      this.#tokensFirmAtMs(nowMs, tokens),
     );
+  }
+
+  #tokensFirmAtMs(nowMs: number, tokens: number): number {
+    if (tokens <= 0 || this.tokens?.refills === true) return nowMs;
+    const pacedAtMs = this.tokens?.mayReturn(tokens) === false
+      ? this.tokens.opensAtMs(nowMs, tokens, 0)
+      : nowMs;
+    if (this.#windows === null || !this.#areTrusted(nowMs)) return pacedAtMs;
+    return Math.max(pacedAtMs, this.#windows.firmUntilMs(nowMs, 'tokens', tokens) ?? nowMs);
   }
 
   /** Until when no start is left; null where one is. */

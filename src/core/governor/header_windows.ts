@@ -4,8 +4,9 @@
  * alone. What is left only goes down within a window; a window that is over says nothing.
  */
 import type { RateWindow } from '../outcome.ts';
-import type { BudgetUnit, SavedWindow } from './governor.ts';
-import { resetJitterMs } from './header_budget.ts';
+import type { BudgetUnit, SavedWindow, Start } from './governor.ts';
+import { type ReadAt, resetJitterMs } from './header_budget.ts';
+import { UnitsLeft } from './units_left.ts';
 import { SAME_WINDOW_MS } from './window_lengths.ts';
 
 /** A day that is used up may end at any time: the next call tells. */
@@ -17,7 +18,7 @@ interface Held {
   readonly key: string;
   readonly unit: BudgetUnit;
   limit: number;
-  remaining: number;
+  readonly left: UnitsLeft;
   resetAtMs: number;
   untilMs: number;
 }
@@ -25,22 +26,42 @@ interface Held {
 export class HeaderWindows {
   #held: Held[] = [];
 
-  read(nowMs: number, windows: readonly RateWindow[], random: () => number): void {
+  read(nowMs: number, windows: readonly RateWindow[], at: ReadAt): void {
     this.#held = this.#held.filter(({ untilMs }) => nowMs < untilMs);
-    for (const window of windows) this.#note(nowMs, window, random);
+    for (const window of windows) this.#note(nowMs, window, at);
   }
 
   started(unit: BudgetUnit, amount: number): void {
     for (const held of this.#held) {
-      if (held.unit === unit) held.remaining -= amount;
+      if (held.unit === unit) held.left.started(amount);
+    }
+  }
+
+  /** A call ended that reserved `reserved` of which it used `used`. */
+  ended(start: Start, unit: BudgetUnit, units: { reserved: number; used: number }): void {
+    for (const held of this.#held) {
+      if (held.unit === unit) held.left.ended(start, units);
     }
   }
 
   /** The instant until which some window leaves less than `amount`; null where all leave it. */
   exhaustedUntilMs(nowMs: number, unit: BudgetUnit, amount: number): number | null {
+    return this.#latest(nowMs, unit, (held) => held.left.amount < Math.min(amount, held.limit));
+  }
+
+  /** The same of those alone that running calls may not open by what they give back. */
+  firmUntilMs(nowMs: number, unit: BudgetUnit, amount: number): number | null {
+    return this.#latest(nowMs, unit, ({ left, limit }) => {
+      const wanted = Math.min(amount, limit);
+      return left.amount < wanted && !left.mayReturn(wanted);
+    });
+  }
+
+  #latest(nowMs: number, unit: BudgetUnit, isShut: (held: Held) => boolean): number | null {
     let latestMs: number | null = null;
-    for (const { unit: held, limit, remaining, untilMs } of this.#held) {
-      if (held !== unit || nowMs >= untilMs || remaining >= Math.min(amount, limit)) continue;
+    for (const held of this.#held) {
+      const { untilMs } = held;
+      if (held.unit !== unit || nowMs >= untilMs || !isShut(held)) continue;
       latestMs = Math.max(latestMs ?? 0, untilMs);
     }
     return latestMs;
@@ -50,26 +71,26 @@ export class HeaderWindows {
   save(nowMs: number): SavedWindow[] {
     return this.#held
       .filter(({ resetAtMs }) => nowMs < resetAtMs)
-      .map(({ unit, key, limit, remaining, resetAtMs }) => (
-        { unit, key, limit, remaining: Math.max(0, remaining), resetAtMs, windowMs: 0 }
+      .map(({ unit, key, limit, left, resetAtMs }) => (
+        { unit, key, limit, remaining: Math.max(0, left.amount), resetAtMs, windowMs: 0 }
       ));
   }
 
   /** Goes on with a window that an earlier process saved. */
-  seed(key: string, { unit, limit, remaining, resetAtMs }: SavedWindow, random: () => number) {
-    const untilMs = resetAtMs + resetJitterMs(random);
-    this.#hold({ key, unit, limit, remaining, resetAtMs, untilMs });
+  seed(key: string, { unit, limit, remaining, resetAtMs }: SavedWindow, at: ReadAt): void {
+    const untilMs = resetAtMs + resetJitterMs(at.random);
+    this.#hold({ key, unit, limit, remaining, resetAtMs, untilMs }, at);
   }
 
   /** Units left in the fullest window; null where none is known. */
   remaining(nowMs: number, unit: BudgetUnit): number | null {
     const left = this.#held
       .filter((held) => held.unit === unit && nowMs < held.resetAtMs)
-      .map((held) => Math.max(0, held.remaining));
+      .map((held) => Math.max(0, held.left.amount));
     return left.length === 0 ? null : Math.min(...left);
   }
 
-  #note(nowMs: number, window: RateWindow, random: () => number): void {
+  #note(nowMs: number, window: RateWindow, at: ReadAt): void {
     const { name = '', unit: told = 'requests', windowMs = '', remaining } = window;
     if (told !== 'requests' && told !== 'tokens') return;
     const resetMs = resetMsOf(window);
@@ -79,24 +100,28 @@ export class HeaderWindows {
     const limit = window.limit || Math.max(remaining, 1);
     const known = this.#held.find((held) => held.key === key);
     // Without a reset it is the first report of a used up window that tells the latest one.
-    const isTold = known !== undefined && known.remaining <= 0 && nowMs < known.resetAtMs;
+    const isTold = known !== undefined && known.left.amount <= 0 && nowMs < known.resetAtMs;
     if (window.resetMs === undefined && isTold) return;
-    const untilMs = resetAtMs + resetJitterMs(random);
+    const untilMs = resetAtMs + resetJitterMs(at.random);
     if (known === undefined) {
       const unit = told === 'tokens' ? 'tokens' : 'starts';
-      return this.#hold({ key, unit, limit, remaining, resetAtMs, untilMs });
+      return this.#hold({ key, unit, limit, remaining, resetAtMs, untilMs }, at);
     }
     const isLate = resetAtMs < known.resetAtMs - SAME_WINDOW_MS && resetMs < SAME_WINDOW_MS;
     if (isLate) return;
     if (Math.abs(resetAtMs - known.resetAtMs) <= SAME_WINDOW_MS) {
-      known.remaining = Math.min(known.remaining, remaining);
-      return;
+      return known.left.tellAgain(remaining, at);
     }
-    Object.assign(known, { limit, remaining, resetAtMs, untilMs });
+    known.left.tell(remaining, at);
+    Object.assign(known, { limit, resetAtMs, untilMs });
   }
 
-  #hold(held: Held): void {
-    if (this.#held.length < WINDOWS_MAX) this.#held.push(held);
+  #hold(window: Omit<Held, 'left'> & { remaining: number }, at: ReadAt): void {
+    if (this.#held.length === WINDOWS_MAX) return;
+    const { remaining, ...held } = window;
+    const left = new UnitsLeft();
+    left.tell(remaining, at);
+    this.#held.push({ ...held, left });
   }
 }
 

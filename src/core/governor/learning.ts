@@ -36,10 +36,11 @@ export class Learning {
   readonly #changes: ChangeLog;
   readonly #random: () => number;
   #settings: GovernorSettings;
-  /** The newest start, and the newest one when the last refusal event was counted. */
-  #lastSequence = 0;
+  /** The newest start. */
+  lastSequence: number;
   #lastInFlight = 0;
-  #eventSequence = 0;
+  /** The newest start when the last refusal event was counted. */
+  #eventSequence: number;
   /** Refusal events since a start that came after one was accepted. */
   #streak = 0;
 
@@ -50,13 +51,9 @@ export class Learning {
     this.#settings = settings;
     this.#random = options.random;
     this.#changes = options.changes;
-    this.#lastSequence = options.sequence;
+    this.lastSequence = options.sequence;
     this.#eventSequence = options.sequence;
     this.level = new Level(settings.concurrency, settings.concurrency.limit);
-  }
-
-  get lastSequence(): number {
-    return this.#lastSequence;
   }
 
   configure(nowMs: number, settings: GovernorSettings): void {
@@ -78,7 +75,8 @@ export class Learning {
   seed(nowMs: number, saved: Saved): void {
     const { learn, maxPauseMs } = this.#settings.rate;
     // What an upstream told ends by itself, and may be of a month.
-    if (learn) this.headers.seed(nowMs, saved, this.#random);
+    const at = { random: this.#random, sequence: this.lastSequence };
+    if (learn) this.headers.seed(nowMs, saved, at);
     if (nowMs - saved.atMs > SAVED_MS_MAX) return;
     if (saved.level !== null) this.level.seed(saved.level);
     if (saved.perSecond !== null && learn) {
@@ -109,7 +107,7 @@ export class Learning {
 
   started(nowMs: number, start: Start, limit: number): void {
     const { level, learned, blame, headers, scout, spacing } = this;
-    this.#lastSequence = start.sequence;
+    this.lastSequence = start.sequence;
     this.#lastInFlight = start.inFlight;
     learned.started(nowMs, scout.isActive || nowMs < spacing.untilMs);
     blame.started(limit);
@@ -124,8 +122,10 @@ export class Learning {
   }
 
   ended(nowMs: number, start: Start, outcome: Outcome): void {
+    this.headers.ended(nowMs, start, outcome);
     if (outcome.reading && this.#settings.rate.learn) {
-      this.headers.read(nowMs, outcome.reading, this.#random);
+      const at = { random: this.#random, sequence: this.lastSequence };
+      this.headers.read(nowMs, outcome.reading, at);
     }
     const hintMs = hintOf(outcome);
     if (hintMs !== undefined) this.#hold(nowMs, hintMs);
@@ -195,12 +195,12 @@ export class Learning {
     const { level, gradient, scout, learned, spacing } = this;
     if (firstByteMs !== undefined) {
       const strain = gradient.sample(nowMs, firstByteMs, level.value);
-      if (strain.kind === 'slow') level.lower(nowMs, strain.level, this.#lastSequence);
-      if (strain.kind === 'ownSlowness') level.restore(strain.level, this.#lastSequence);
+      if (strain.kind === 'slow') level.lower(nowMs, strain.level, this.lastSequence);
+      if (strain.kind === 'ownSlowness') level.restore(strain.level, this.lastSequence);
       if (strain.kind !== 'none') return this.#changes.because(strain.because, 'limit');
     }
     if (!gradient.mayGrow || scout.isActive) return;
-    const known = { last: this.#lastSequence, refusalMs: scout.turnaroundMs };
+    const known = { last: this.lastSequence, refusalMs: scout.turnaroundMs };
     const move = level.succeeded(nowMs, start, known);
     if (move === null) return;
     gradient.grew();
@@ -224,7 +224,7 @@ export class Learning {
     }
     if (isScout) this.#scoutRefused(nowMs, start, outcome);
     if (learned.isDry && scout.isActive) return;
-    this.#eventSequence = this.#lastSequence;
+    this.#eventSequence = this.lastSequence;
     this.#streak += 1;
     this.#judge(nowMs, start, outcome);
   }
@@ -239,7 +239,7 @@ export class Learning {
     const { blame, learned, level } = this;
     const verdict = blame.judge(nowMs, {
       inFlight: start.inFlight,
-      isAlone: start.inFlight <= 1 && start.sequence === this.#lastSequence,
+      isAlone: start.inFlight <= 1 && start.sequence === this.lastSequence,
       reading: outcome.reading,
       retryAfterMs: hintOf(outcome),
       kind: this.#settings.rate.kind,
@@ -262,7 +262,7 @@ export class Learning {
     if (verdict.perSecond === undefined || !this.#settings.rate.learn) {
       return this.#rateRefused(nowMs, start, outcome);
     }
-    level.restoreCalm(this.#lastSequence);
+    level.restoreCalm(this.lastSequence);
     learned.learn(nowMs, verdict.perSecond);
   }
 
@@ -278,23 +278,22 @@ export class Learning {
     const { headers, learned, level, scout } = this;
     headers.contradicted(nowMs, outcome.reading, start.tokens);
     learned.ranDry(nowMs);
-    if (!learned.isActive) level.restoreCalm(this.#lastSequence);
+    if (!learned.isActive) level.restoreCalm(this.lastSequence);
     else if (learned.cut(nowMs) && this.#streak < RATE_STREAK_SCOUTS) return;
     scout.enter(nowMs, this.#random);
   }
 
   #levelRefused(nowMs: number, start: Start, pauseMs: number): void {
     const { learned, level, scout } = this;
-    const [streak, last, random] = [this.#streak, this.#lastSequence, this.#random];
-    const event = { streak, last, pauseMs, random };
+    const known = { streak: this.#streak, last: this.lastSequence, random: this.#random };
     // Of a burst any call may be the refused one: what counts is how many were in flight with it.
     const inFlight = Math.max(start.inFlight, this.#lastInFlight);
-    if (this.#isAdaptive && level.refused(nowMs, inFlight, event) === 'kept') {
+    if (this.#isAdaptive && level.refused(nowMs, inFlight, { ...known, pauseMs }) === 'kept') {
       this.#changes.because('fewer in flight did not make refusals rarer', 'limit');
     }
     if (this.#streak < STREAK_SCOUTS || this.#settings.rate.kind === 'concurrency') return;
     learned.ranDry(nowMs);
-    level.restoreCalm(this.#lastSequence);
+    level.restoreCalm(this.lastSequence);
     scout.enter(nowMs, this.#random);
   }
 }

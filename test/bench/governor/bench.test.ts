@@ -36,6 +36,8 @@ describe('the shipped governor, simulated', () => {
     ['bucket2', 0.95, 0.045],
     ['restartSliding', 0.95, 0.03],
     ['tokenHeaders', 0.95, 0.01],
+    ['tokensReserved', 0.88, 0.002],
+    ['tokensReservedSliding', 0.85, 0.04],
     ['strict10', 0.7, 0.015],
     ['strict20RetryAfter', 0.6, 0.01],
     ['faults1s', 0.95, 0.001],
