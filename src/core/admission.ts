@@ -64,12 +64,14 @@ export function hopeless(pool: Pool, opening: Opening, wait: Wait): Turned | nul
   return { reason: opening.reason, retryAfterMs: pool.retryAfterMs(atMs, nowMs) };
 }
 
-/** Decides a fresh acquire. `waitMs` is the budget after clamping. */
-export function decide(pool: Pool, ask: Ask, options: { nowMs: number; waitMs: number }): Decision {
-  const { nowMs, waitMs } = options;
+/** Decides a fresh acquire: with the budget after clamping, and how many waiters go before it. */
+export function decide(
+  pool: Pool,
+  ask: Ask,
+  { nowMs, waitMs, ahead }: { nowMs: number; waitMs: number; ahead: number },
+): Decision {
   const widest = slotsMax(pool.settings.concurrency);
   if (ask.slots > widest) return { kind: 'too_wide', slotsMax: widest };
-  const ahead = pool.queue.length;
   const opening = pool.opening(nowMs, ask.tokens, ahead);
   if (opening.kind === 'shut') {
     const { tokens } = ask;
@@ -83,7 +85,7 @@ export function decide(pool: Pool, ask: Ask, options: { nowMs: number; waitMs: n
   if (waitMs === 0) {
     return { kind: 'refuse', reason: 'full', retryAfterMs: pool.freeInMs(ahead) };
   }
-  if (ahead >= pool.settings.queue.maxDepth) {
+  if (pool.queue.length >= pool.settings.queue.maxDepth) {
     return { kind: 'refuse', reason: 'queue_full', retryAfterMs: pool.freeInMs(ahead) };
   }
   return WAIT;

@@ -107,7 +107,8 @@ export class Bouncer {
 
   acquire(nowMs: number, pool: Pool, ask: Ask): Admission {
     const waitMs = Math.min(ask.waitMs, pool.settings.queue.timeoutMs);
-    const decision = decide(pool, ask, { nowMs, waitMs });
+    const ahead = this.#moves.aheadIn(pool);
+    const decision = decide(pool, ask, { nowMs, waitMs, ahead });
     switch (decision.kind) {
       case 'grant': {
         const lease = this.#moves.grant(nowMs, pool, ask);
@@ -158,12 +159,17 @@ export class Bouncer {
   }
 
   /** Admits nobody through these doors until all are thawed. All else goes on. */
-  freeze(doors: readonly Door[]): void {
+  freeze(nowMs: number, doors: readonly Door[]): void {
     for (const door of doors) this.#moves.frozen.add(door);
+    this.#admitAll(nowMs);
   }
 
   thaw(nowMs: number): void {
     this.#moves.frozen.clear();
+    this.#admitAll(nowMs);
+  }
+
+  #admitAll(nowMs: number): void {
     for (const pool of this.#pools.values()) this.#moves.admit(pool, nowMs);
   }
 

@@ -111,7 +111,7 @@ export class Moves {
     pool.queue.join(waiter);
     this.#waiting++;
     this.due.set(waiter, nowMs + waitMs);
-    if (pool.queue.head === waiter) this.#arm(pool, nowMs);
+    if (this.#headOf(pool) === waiter) this.#arm(pool, nowMs);
     return waiter;
   }
 
@@ -157,8 +157,7 @@ export class Moves {
   }
 
   #serve(pool: Pool, nowMs: number): void {
-    for (let head = pool.queue.head; head !== null; head = pool.queue.head) {
-      if (this.frozen.has(head.ask.door)) break;
+    for (let head = this.#headOf(pool); head !== null; head = this.#headOf(pool)) {
       if (pool.opening(nowMs, head.ask.tokens, 0).kind === 'shut') break;
       if (!pool.fits(head.ask.slots)) break;
       this.leave(pool, head);
@@ -167,12 +166,27 @@ export class Moves {
     }
   }
 
+  /** Who is next: whoever waits at a frozen door keeps his place, and holds up nobody else. */
+  #headOf(pool: Pool): Waiter | null {
+    if (this.frozen.size === 0) return pool.queue.head;
+    for (const waiter of pool.queue) if (!this.frozen.has(waiter.ask.door)) return waiter;
+    return null;
+  }
+
+  /** How many of the pool's queue go before a newcomer. */
+  aheadIn(pool: Pool): number {
+    if (this.frozen.size === 0) return pool.queue.length;
+    let ahead = 0;
+    for (const waiter of pool.queue) if (!this.frozen.has(waiter.ask.door)) ahead++;
+    return ahead;
+  }
+
   /** Sets the instant at which time alone may let the pool's head in, or move its governor. */
   #arm(pool: Pool, nowMs: number): void {
     let dueAtMs = Math.min(later(pool.governor.dueAtMs, nowMs), pool.judgesAtMs);
     // A pause that is over is still there until it is resumed, and must hide nothing.
     if (pool.pause !== null) dueAtMs = Math.min(dueAtMs, later(pool.pause.untilMs, nowMs));
-    const head = pool.queue.head;
+    const head = this.#headOf(pool);
     if (head !== null) {
       const opening = pool.opening(nowMs, head.ask.tokens, 0);
       if (opening.kind === 'shut') dueAtMs = Math.min(dueAtMs, later(opening.atMs, nowMs));
@@ -195,7 +209,8 @@ export class Moves {
    */
   #refuseHopeless(pool: Pool, nowMs: number): boolean {
     const { queue } = pool;
-    const { head, length } = queue;
+    const head = this.#headOf(pool);
+    const { length } = queue;
     pool.judgesAtMs = Infinity;
     if (head === null || pool.opening(nowMs, Infinity, length - 1).kind === 'open') return false;
     const judgesAtMs = pool.judgedAtMs + Math.floor(length / JUDGED_PER_MS);
@@ -206,13 +221,15 @@ export class Moves {
     pool.judgedAtMs = nowMs;
     let ahead = 0;
     for (const waiter of queue) {
-      const { ask: { tokens }, dueAtMs: untilMs } = waiter;
+      const { ask: { tokens, door }, dueAtMs: untilMs } = waiter;
+      // When a frozen door opens again is not known, so neither is who of it comes too late.
+      if (this.frozen.has(door)) continue;
       const opening = pool.opening(nowMs, tokens, ahead);
       const turned = hopeless(pool, opening, { nowMs, tokens, ahead, untilMs });
       if (turned === null) ahead++;
       else this.refuse(nowMs, pool, { waiter, cause: { kind: 'refused', ...turned } });
     }
-    return queue.head !== head;
+    return this.#headOf(pool) !== head;
   }
 }
 

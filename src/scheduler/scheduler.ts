@@ -174,7 +174,7 @@ export class Scheduler {
   /** Grants nothing from now on, and refuses all who wait. Renew and release go on. */
   drain(): void {
     this.#isDraining = true;
-    this.#bouncer.freeze(DOORS);
+    this.turn((nowMs) => this.#bouncer.freeze(nowMs, DOORS));
     this.dismiss(() => ({ code: 'shutting_down' }));
     this.#drains.close();
   }
@@ -278,7 +278,7 @@ export class Scheduler {
 
   #failing(untold: readonly Lease[], error: unknown): void {
     // Their grants could not be made durable; proxied ones need not be.
-    this.#bouncer.freeze(['lock']);
+    this.turn((nowMs) => this.#bouncer.freeze(nowMs, ['lock']));
     for (const lease of untold) this.#giveBack(lease);
     this.#events.storeFailing(error);
   }

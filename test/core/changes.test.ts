@@ -98,13 +98,50 @@ describe('freeze and thaw', () => {
     const bench = new Bench();
     const held = [bench.hold(), bench.hold()];
     const line = [bench.wait(), bench.wait(), bench.wait()];
-    bench.bouncer.freeze(['lock']);
+    bench.bouncer.freeze(bench.nowMs, ['lock']);
     for (const lease of held) bench.release(lease);
     bench.configure(settings({ limit: 4 }));
     expect(bench.settled.size).toBe(0);
     bench.configure(settings({ limit: 2 }));
     bench.bouncer.thaw(bench.nowMs);
     expect(line.map((waiter) => bench.fate(waiter))).toEqual(['granted', 'granted', null]);
+  });
+
+  it('hold up nobody of another door, and keep the places of their own', () => {
+    const bench = new Bench(settings({ limit: 2, maxDepth: 9 }));
+    const held = [bench.hold(), bench.hold()];
+    const locks = [bench.wait(), bench.wait()];
+    const proxied = [bench.wait(1000, { door: 'proxy' }), bench.wait(1000, { door: 'proxy' })];
+    bench.bouncer.freeze(bench.nowMs, ['lock']);
+    for (const lease of held) bench.release(lease);
+    expect(proxied.map((waiter) => bench.fate(waiter))).toEqual(['granted', 'granted']);
+    bench.configure(settings({ limit: 3, maxDepth: 9 }));
+    bench.hold(1, { door: 'proxy', waitMs: 0 });
+    const late = bench.wait(1000, { door: 'proxy' });
+    bench.bouncer.thaw(bench.nowMs);
+    bench.configure(settings({ limit: 5, maxDepth: 9 }));
+    const fates = [...locks, late].map((waiter) => bench.fate(waiter));
+    expect(fates).toEqual(['granted', 'granted', null]);
+  });
+
+  it('let in at once whom only a waiter of the frozen door stood before', () => {
+    const bench = new Bench(settings({ limit: 3 }));
+    bench.hold(2);
+    const wide = bench.wait(1000, { slots: 2 });
+    const small = bench.wait(1000, { door: 'proxy' });
+    bench.bouncer.freeze(bench.nowMs, ['lock']);
+    expect([wide, small].map((waiter) => bench.fate(waiter))).toEqual([null, 'granted']);
+  });
+
+  it('count no waiter of the frozen door before others whom a rate holds', () => {
+    const rate = { ...settings().rate, rpm: 60, burst: 1 };
+    const bench = new Bench({ ...settings({ limit: 9, maxDepth: 9, timeoutMs: 60_000 }), rate });
+    bench.hold();
+    for (let count = 0; count < 5; count += 1) bench.wait(9000);
+    bench.bouncer.freeze(bench.nowMs, ['lock']);
+    const proxied = bench.wait(1500, { door: 'proxy' });
+    bench.pass(1100);
+    expect(bench.fate(proxied)).toBe('granted');
   });
 });
 

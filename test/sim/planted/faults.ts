@@ -173,8 +173,8 @@ export const FAULTS: readonly Fault[] = [
     name: 'a drain that lets proxied callers in',
     edits: [{
       file: 'src/scheduler/scheduler.ts',
-      find: 'this.#bouncer.freeze(DOORS);',
-      replace: 'this.#bouncer.freeze(DOORS.slice(0, 1));',
+      find: 'this.#bouncer.freeze(nowMs, DOORS)',
+      replace: 'this.#bouncer.freeze(nowMs, DOORS.slice(0, 1))',
     }, {
       file: 'src/scheduler/scheduler.ts',
       find: 'this.#waiters.told(why).reverse()',
