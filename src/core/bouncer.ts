@@ -159,17 +159,16 @@ export class Bouncer {
   }
 
   /** Admits nobody through these doors until all are thawed. All else goes on. */
-  freeze(nowMs: number, doors: readonly Door[]): void {
+  freeze(doors: readonly Door[]): void {
     for (const door of doors) this.#moves.frozen.add(door);
-    this.#admitAll(nowMs);
   }
 
-  thaw(nowMs: number): void {
+  thaw(): void {
     this.#moves.frozen.clear();
-    this.#admitAll(nowMs);
   }
 
-  #admitAll(nowMs: number): void {
+  /** To be called once doors were frozen or thawed. */
+  admitAll(nowMs: number): void {
     for (const pool of this.#pools.values()) this.#moves.admit(pool, nowMs);
   }
 

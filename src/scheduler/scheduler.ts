@@ -174,7 +174,7 @@ export class Scheduler {
   /** Grants nothing from now on, and refuses all who wait. Renew and release go on. */
   drain(): void {
     this.#isDraining = true;
-    this.turn((nowMs) => this.#bouncer.freeze(nowMs, DOORS));
+    this.#bouncer.freeze(DOORS);
     this.dismiss(() => ({ code: 'shutting_down' }));
     this.#drains.close();
   }
@@ -278,13 +278,16 @@ export class Scheduler {
 
   #failing(untold: readonly Lease[], error: unknown): void {
     // Their grants could not be made durable; proxied ones need not be.
-    this.turn((nowMs) => this.#bouncer.freeze(nowMs, ['lock']));
+    this.#bouncer.freeze(['lock']);
     for (const lease of untold) this.#giveBack(lease);
+    this.turn((nowMs) => this.#bouncer.admitAll(nowMs));
     this.#events.storeFailing(error);
   }
 
   #recovered(): void {
     this.#events.storeRecovered();
-    if (!this.#isDraining) this.turn((nowMs) => this.#bouncer.thaw(nowMs));
+    if (this.#isDraining) return;
+    this.#bouncer.thaw();
+    this.turn((nowMs) => this.#bouncer.admitAll(nowMs));
   }
 }

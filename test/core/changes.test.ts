@@ -98,12 +98,14 @@ describe('freeze and thaw', () => {
     const bench = new Bench();
     const held = [bench.hold(), bench.hold()];
     const line = [bench.wait(), bench.wait(), bench.wait()];
-    bench.bouncer.freeze(bench.nowMs, ['lock']);
+    bench.bouncer.freeze(['lock']);
+    bench.bouncer.admitAll(bench.nowMs);
     for (const lease of held) bench.release(lease);
     bench.configure(settings({ limit: 4 }));
     expect(bench.settled.size).toBe(0);
     bench.configure(settings({ limit: 2 }));
-    bench.bouncer.thaw(bench.nowMs);
+    bench.bouncer.thaw();
+    bench.bouncer.admitAll(bench.nowMs);
     expect(line.map((waiter) => bench.fate(waiter))).toEqual(['granted', 'granted', null]);
   });
 
@@ -112,13 +114,15 @@ describe('freeze and thaw', () => {
     const held = [bench.hold(), bench.hold()];
     const locks = [bench.wait(), bench.wait()];
     const proxied = [bench.wait(1000, { door: 'proxy' }), bench.wait(1000, { door: 'proxy' })];
-    bench.bouncer.freeze(bench.nowMs, ['lock']);
+    bench.bouncer.freeze(['lock']);
+    bench.bouncer.admitAll(bench.nowMs);
     for (const lease of held) bench.release(lease);
     expect(proxied.map((waiter) => bench.fate(waiter))).toEqual(['granted', 'granted']);
     bench.configure(settings({ limit: 3, maxDepth: 9 }));
     bench.hold(1, { door: 'proxy', waitMs: 0 });
     const late = bench.wait(1000, { door: 'proxy' });
-    bench.bouncer.thaw(bench.nowMs);
+    bench.bouncer.thaw();
+    bench.bouncer.admitAll(bench.nowMs);
     bench.configure(settings({ limit: 5, maxDepth: 9 }));
     const fates = [...locks, late].map((waiter) => bench.fate(waiter));
     expect(fates).toEqual(['granted', 'granted', null]);
@@ -129,7 +133,8 @@ describe('freeze and thaw', () => {
     bench.hold(2);
     const wide = bench.wait(1000, { slots: 2 });
     const small = bench.wait(1000, { door: 'proxy' });
-    bench.bouncer.freeze(bench.nowMs, ['lock']);
+    bench.bouncer.freeze(['lock']);
+    bench.bouncer.admitAll(bench.nowMs);
     expect([wide, small].map((waiter) => bench.fate(waiter))).toEqual([null, 'granted']);
   });
 
@@ -138,7 +143,8 @@ describe('freeze and thaw', () => {
     const bench = new Bench({ ...settings({ limit: 9, maxDepth: 9, timeoutMs: 60_000 }), rate });
     bench.hold();
     for (let count = 0; count < 5; count += 1) bench.wait(9000);
-    bench.bouncer.freeze(bench.nowMs, ['lock']);
+    bench.bouncer.freeze(['lock']);
+    bench.bouncer.admitAll(bench.nowMs);
     const proxied = bench.wait(1500, { door: 'proxy' });
     bench.pass(1100);
     expect(bench.fate(proxied)).toBe('granted');

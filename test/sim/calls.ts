@@ -3,6 +3,7 @@
  * callers see them: who still waits, who hung up, and what each was answered. Of those under one
  * key the first alone stands in line; the others are repeats of it.
  */
+import type { Door } from '../../src/core/lease.ts';
 import type { Pool } from '../../src/core/pool.ts';
 import type { LeaseRecord } from './ledger.ts';
 
@@ -15,6 +16,7 @@ export interface Call {
   readonly poolName: string;
   /** The very pool that was asked: one that was deleted and made again is another. */
   readonly pool: Pool;
+  readonly door: Door;
   readonly slots: number;
   readonly sentAtMs: number;
   /** The wait that was asked for, clamped as the pool's settings said then. */

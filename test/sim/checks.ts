@@ -4,6 +4,7 @@
  */
 import type { Lease } from '../../src/core/lease.ts';
 import type { Pool } from '../../src/core/pool.ts';
+import type { Waiter } from '../../src/core/queue.ts';
 import type { Call } from './calls.ts';
 import type { Disk } from './disk.ts';
 import type { LeaseRecord } from './ledger.ts';
@@ -31,14 +32,27 @@ export function checkWaits(
     const untilMs = call.sentAtMs + call.budgetMs + (call.budgetMs > 0 ? LATE_MS_MAX : 0);
     claim(untilMs > line.nowMs, 'a wait ends with its budget', call.label);
   }
-  const head = pool.queue.head;
+  const head = headOf(scheduler, pool);
   if (head === null || scheduler.isDraining) return;
-  if (scheduler.journal.isFailing && head.ask.door === 'lock') return;
   const isServable = line.isOpen && pool.fits(head.ask.slots);
   claim(!isServable, 'nobody waits while its slots are free', {
     pool: pool.name,
     ...pool.gauge(scheduler.clock.nowMs()),
   });
+}
+
+/** Nobody goes before who came earlier, but for whom a failing store holds up. */
+export function checkTurn(call: Call, waiting: readonly Call[], isFailing: boolean): void {
+  for (const other of waiting) {
+    const isOvertaken = other.order < call.order && !(isFailing && other.door === 'lock');
+    claim(!isOvertaken, 'nobody is overtaken', { other: other.label, call: call.label });
+  }
+}
+
+/** The first who waits, of those whom a failing store does not hold up. */
+function headOf({ journal }: Life['scheduler'], pool: Pool): Waiter | null {
+  const line = [...pool.queue];
+  return line.find(({ ask }) => !journal.isFailing || ask.door === 'proxy') ?? null;
 }
 
 /** Since when each pool's gates are open; what opens by time alone may be noticed late. */
@@ -47,7 +61,8 @@ export class Gates {
 
   /** Whether the pool's gates have been open for so long that the server must know it. */
   isOpen({ scheduler }: Life, pool: Pool, nowMs: number): boolean {
-    const opening = pool.opening(scheduler.clock.nowMs(), pool.queue.head?.ask.tokens ?? 0, 0);
+    const tokens = headOf(scheduler, pool)?.ask.tokens ?? 0;
+    const opening = pool.opening(scheduler.clock.nowMs(), tokens, 0);
     if (opening.kind === 'shut') {
       this.#openSinceMs.set(pool, Infinity);
       return false;

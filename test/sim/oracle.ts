@@ -6,13 +6,11 @@
 import type { Lease } from '../../src/core/lease.ts';
 import type { Pool } from '../../src/core/pool.ts';
 import type { Granted } from '../../src/scheduler/verdict.ts';
-import type { Call } from './calls.ts';
-import { Calls } from './calls.ts';
-import { checkBelief, checkDurable, checkFresh, checkLine, checkWaits } from './checks.ts';
-import { Gates, LATE_MS_MAX } from './checks.ts';
+import { type Call, Calls } from './calls.ts';
+import { checkBelief, checkDurable, checkFresh, checkLine, checkTurn } from './checks.ts';
+import { checkWaits, Gates, LATE_MS_MAX } from './checks.ts';
 import type { Disk } from './disk.ts';
-import type { LeaseRecord } from './ledger.ts';
-import { Ledger } from './ledger.ts';
+import { type LeaseRecord, Ledger } from './ledger.ts';
 import type { Life } from './life.ts';
 import type { Machine } from './machine.ts';
 import type { Tally } from './tally.ts';
@@ -43,6 +41,8 @@ export class Oracle {
   #lives = 0;
   #gates = new Gates();
   #fenceOfLife = 0;
+  /** The store fails, or did before the event. */
+  #isFailing = false;
   #jumpedAtMs = -Infinity;
   #diedAtMs = 0;
 
@@ -178,7 +178,10 @@ export class Oracle {
       }
     }
     fresh.sort((a, b) => a.lease.fence - b.lease.fence);
+    const { isFailing } = life.scheduler.journal;
+    this.#isFailing ||= isFailing;
     for (const { lease, seen } of fresh) this.#granted(lease, seen);
+    this.#isFailing = isFailing;
     checkFresh(life, fresh.map(({ lease }) => lease));
   }
 
@@ -194,9 +197,7 @@ export class Oracle {
     claim(lease.fence > this.#fenceOfLife, 'fences grow', lease);
     claim(lease.fence > this.ledger.fenceAnswered, 'fences grow over restarts', lease);
     this.#fenceOfLife = lease.fence;
-    for (const other of this.calls.waiting(call.pool)) {
-      claim(other.order >= call.order, 'nobody is overtaken', { other: other.label, lease });
-    }
+    checkTurn(call, this.calls.waiting(call.pool), this.#isFailing);
     const requestEndMs = this.#nowMs + lease.requestDeadlineMs - lease.grantedAtMs;
     call.lease = {
       slotId: lease.slotId,

@@ -137,14 +137,15 @@ export class World {
     if (life === null || entry === undefined) return null;
     const { scheduler } = life;
     const { pool } = entry;
-    const { waitMs, slots, repeatKey = null } = ask;
+    const { waitMs, slots, door = 'lock', repeatKey = null } = ask;
     const budgetMs = Math.min(waitMs, pool.settings.queue.timeoutMs);
     const sentAtMs = machine.nowMs;
-    const call = this.oracle.calls.begin({ poolName, pool, slots, sentAtMs, budgetMs, repeatKey });
+    const asked = { poolName, pool, door, slots, sentAtMs, budgetMs, repeatKey };
+    const call = this.oracle.calls.begin(asked);
     // Proxied slots are in memory alone, and go on.
-    const isFailing = scheduler.journal.isFailing && ask.door !== 'proxy';
+    const isFailing = scheduler.journal.isFailing && door === 'lock';
     const wanted = {
-      door: ask.door ?? 'lock',
+      door,
       waitMs,
       slots,
       tokens: 0,

@@ -162,6 +162,14 @@ export const FAULTS: readonly Fault[] = [
     }],
   },
   {
+    name: 'a failing store holds up proxied callers behind a lock caller',
+    edits: [{
+      file: 'src/core/moves.ts',
+      find: 'if (!this.frozen.has(waiter.ask.door)) return waiter;',
+      replace: 'return this.frozen.has(waiter.ask.door) ? null : waiter;',
+    }],
+  },
+  {
     name: 'a store that is back wakes nobody',
     edits: [{
       file: BOUNCER,
@@ -173,8 +181,8 @@ export const FAULTS: readonly Fault[] = [
     name: 'a drain that lets proxied callers in',
     edits: [{
       file: 'src/scheduler/scheduler.ts',
-      find: 'this.#bouncer.freeze(nowMs, DOORS)',
-      replace: 'this.#bouncer.freeze(nowMs, DOORS.slice(0, 1))',
+      find: 'this.#bouncer.freeze(DOORS);',
+      replace: 'this.#bouncer.freeze(DOORS.slice(0, 1));',
     }, {
       file: 'src/scheduler/scheduler.ts',
       find: 'this.#waiters.told(why).reverse()',
