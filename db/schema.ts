@@ -141,4 +141,5 @@ export const logSegment = sqliteTable('log_segment', {
   entries: text().notNull(),
 }, (table) => [
   index('log_segment_newest').on(table.pool, table.last, table.count, table.atLast),
+  index('log_segment_oldest').on(table.pool, table.atLast),
 ]);

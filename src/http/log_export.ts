@@ -34,6 +34,7 @@ const COLUMNS = [
   'bytesOut',
   'credential',
   'count',
+  'tokens',
 ];
 const TYPES: Readonly<Record<string, string>> = {
   csv: 'text/csv; charset=utf-8',
@@ -69,21 +70,26 @@ export async function exportLog(context: Context, server: Server): Promise<Respo
     readApi(server, logPath(context, server, { limit: PAGE_ROWS, cursor }));
   // Read before the answer begins, so that what is asked amiss is refused rather than broken off.
   let page: Json | null = await read('');
-  let rows = 0;
+  let left = ROWS_MAX;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       if (form === 'csv') controller.enqueue(encoder.encode(`${COLUMNS.join(',')}\r\n`));
     },
     pull: async (controller) => {
+      // Of a narrow filter many pages in a row may be empty.
       for (let sent = 0; sent === 0;) {
-        if (page === null || rows >= ROWS_MAX) return controller.close();
-        const entries = page['entries'] as Json[];
+        if (page === null) return controller.close();
+        const entries = (page['entries'] as Json[]).slice(0, left);
         const next = page['nextCursor'] as string | null;
-        rows += PAGE_ROWS;
-        if (entries.length > 0) controller.enqueue(encoder.encode(entries.map(row).join('')));
         sent = entries.length;
-        page = next === null || rows >= ROWS_MAX ? null : await read(next);
+        left -= sent;
+        if (sent > 0) controller.enqueue(encoder.encode(entries.map(row).join('')));
+        page = next === null || left === 0 ? null : await read(next);
       }
+    },
+    cancel: () => {
+      page = null;
+      left = 0;
     },
   });
   return context.body(body, 200, {

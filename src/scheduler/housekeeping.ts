@@ -53,7 +53,7 @@ export class Housekeeping {
 
   start(): void {
     this.#every('wall clock', WALL_CLOCK_MS, () => this.#followWallClock());
-    this.#everyStored('fold', FOLD_MS, () => this.#store.fold());
+    this.#everyStored('fold', FOLD_MS, () => this.#store.foldMuch());
     this.#everyStored('key uses', USES_MS, () => this.#directory.saveUses());
     this.#everyStored('governors', LEARNED_MS, () => this.#governors.save());
     const { beatMs } = this.#store;

@@ -13,7 +13,13 @@ export const BUSY_MS_MAX = 1000;
 export const BUSY_RETRY_MS = 10;
 
 /** What must not be tried again here: it ends the store, or is tried again by whoever calls it. */
-const AT_ONCE: ReadonlySet<string> = new Set<keyof Store>(['open', 'commit', 'fold', 'close']);
+const AT_ONCE: ReadonlySet<string> = new Set<keyof Store>([
+  'open',
+  'commit',
+  'fold',
+  'foldMuch',
+  'close',
+]);
 
 type Call = (...args: unknown[]) => Promise<unknown>;
 

@@ -21,8 +21,9 @@ import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts
 import * as desk from './libsql/desk.ts';
 import { deleteLeases } from './libsql/fold.ts';
 import { Journal, readLeases } from './libsql/journal.ts';
-import { pruneStep, readLoggedPools, readLogPage } from './libsql/log.ts';
+import { readLoggedPools, readLogPage } from './libsql/log.ts';
 import { migrateSchema } from './libsql/migrate.ts';
+import { Pruning } from './libsql/pruning.ts';
 import * as rows from './libsql/rows.ts';
 import {
   type Batch,
@@ -61,11 +62,17 @@ export interface LibsqlOptions {
   readonly lost?: () => void;
 }
 
+interface Opened {
+  readonly connection: Connection;
+  readonly journal: Journal;
+  readonly pruning: Pruning;
+}
+
 export class LibsqlStore implements Store {
   readonly #options: LibsqlOptions;
   /** Null where the database is remote. */
   readonly #path: string | null;
-  #opened: { connection: Connection; journal: Journal } | null = null;
+  #opened: Opened | null = null;
   /** The file that was inspected, by its id. */
   #inspected: string | null = null;
   /** The checkpoint under way, part of which runs beside other work. Never rejects. */
@@ -130,7 +137,9 @@ export class LibsqlStore implements Store {
   }
 
   async #recover(connection: Connection, claim: Claim, isNew: boolean): Promise<Snapshot> {
-    const journal = new Journal(connection, await readLeases(connection), claim);
+    const pruning = new Pruning(connection);
+    const found = await readLeases(connection);
+    const journal = new Journal(connection, { stored: found, marks: claim, pruning });
     await journal.replay();
     const pools = await rows.readPools(connection);
     const names = new Set(pools.map(({ name }) => name));
@@ -139,7 +148,7 @@ export class LibsqlStore implements Store {
     if (orphans.length > 0) await connection.write([deleteLeases(orphans.map(({ id }) => id))]);
     const leases = stored.map(({ row }) => row).filter(({ pool }) => names.has(pool));
     const { fence, attempt } = await readMarks(connection);
-    this.#opened = { connection, journal };
+    this.#opened = { connection, journal, pruning };
     await this.#checkpoint();
     return {
       pools,
@@ -154,6 +163,11 @@ export class LibsqlStore implements Store {
 
   commit(batch: Batch): Promise<void> {
     return this.#journal.commit(batch);
+  }
+
+  async foldMuch(): Promise<void> {
+    if (this.#journal.isWorthFolding) return await this.fold();
+    this.#connection.checkFile();
   }
 
   async fold(): Promise<void> {
@@ -233,7 +247,7 @@ export class LibsqlStore implements Store {
   }
 
   pruneLog(retention: Retention): Promise<boolean> {
-    return pruneStep(this.#connection, retention);
+    return this.#used.pruning.step(retention);
   }
 
   async loggedPools(): Promise<readonly string[]> {
@@ -276,7 +290,7 @@ export class LibsqlStore implements Store {
     return this.#used.journal;
   }
 
-  get #used(): { connection: Connection; journal: Journal } {
+  get #used(): Opened {
     if (this.#opened === null) throw new StoreError('failed', 'The store is not open.');
     return this.#opened;
   }

@@ -81,6 +81,10 @@ export class MemoryStore implements Store {
     return Promise.resolve();
   }
 
+  foldMuch(): Promise<void> {
+    return Promise.resolve();
+  }
+
   savePools(rows: readonly PoolRow[], keys?: KeyChanges): Promise<void> {
     for (const row of rows) this.#pools.set(row.name, row);
     for (const { pool, id } of keys?.removed ?? []) this.#keys.get(pool)?.delete(id);

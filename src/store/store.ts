@@ -170,11 +170,16 @@ export interface Store {
    */
   commit(batch: Batch): Promise<void>;
   /**
-   * Moves what was committed to where it stays. To be called a few times a second while commits
-   * come; cheap where there is nothing to do. The log is folded before it is read in any case.
+   * Moves what was committed to where it stays, as whoever reads or prunes the log has it first.
    * @throws StoreError as commit does; nothing is lost, and the next fold does it.
    */
   fold(): Promise<void>;
+  /**
+   * The same once there is so much that it is worth it. To be called a few times a second while
+   * commits come; it also finds out where the database is gone.
+   * @throws StoreError as fold does.
+   */
+  foldMuch(): Promise<void>;
   /** Saves all of them, and what changes of keys, in one write: all or, where it fails, nothing. */
   savePools(rows: readonly PoolRow[], keys?: KeyChanges): Promise<void>;
   /** Deletes the pool, its keys and what its governor learned. */

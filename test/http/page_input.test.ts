@@ -103,4 +103,24 @@ describe('the export of the log', () => {
     expect(lines).toHaveLength(rows.length);
     expect(new Set(lines).size).toBe(rows.length);
   });
+
+  it('has all that a filter leaves, however rare it is, and what grants reserved', async () => {
+    const test = await TestServer.start();
+    await test.openPool('p1');
+    const headers = await signedIn(test);
+    const rare = entry('1', { pool: 'p1', outcome: 'unauthorized', tokens: 77 });
+    let readings = 0;
+    // A page that is empty is not the last one.
+    test.store.readLog = () =>
+      Promise.resolve({
+        entries: (readings += 1) % 50 === 0 ? [rare] : [],
+        nextCursor: readings === 150 ? null : String(1000 - readings),
+      });
+    const file = await test.call('/admin/pools/p1/log/export.csv?outcome=unauthorized', {
+      headers,
+    });
+    const [head = '', ...lines] = (await file.text()).trimEnd().split('\r\n');
+    expect([head.split(',').at(-1), lines.length]).toEqual(['tokens', 3]);
+    expect(lines[0]?.split(',').at(-1)).toBe('77');
+  });
 });

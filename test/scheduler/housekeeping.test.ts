@@ -35,7 +35,7 @@ describe('Housekeeping', () => {
     expect(lease.isLive).toBe(true);
   });
 
-  it('folds four times a second, but not while the store fails', async () => {
+  it('sees to folds four times a second, but not while the store fails', async () => {
     const { rig, housekeeping } = table();
     housekeeping.start();
     await rig.clock.pass(1000);

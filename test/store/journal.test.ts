@@ -5,9 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { readMarks } from '../../src/store/claim.ts';
 import { Connection } from '../../src/store/libsql/connection.ts';
 import { Journal, readLeases } from '../../src/store/libsql/journal.ts';
+import { Pruning } from '../../src/store/libsql/pruning.ts';
 import type { Write } from '../../src/store/libsql/writer.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { batch, entry, folder, lease, libsqlAt, opened } from './samples.ts';
+import { batch, entry, folder, lease, libsqlAt, NEVER, opened } from './samples.ts';
 
 /** Loses the answers of transactions, before or after they were done. */
 class LossyConnection extends Connection {
@@ -27,7 +28,9 @@ async function lossyJournal(path: string) {
   const { rows } = await connection.execute('SELECT epoch FROM claim', []);
   connection.epoch = Number(rows[0]?.epoch);
   const marks = await readMarks(connection);
-  return { connection, journal: new Journal(connection, await readLeases(connection), marks) };
+  const stored = await readLeases(connection);
+  const pruning = new Pruning(connection);
+  return { connection, pruning, journal: new Journal(connection, { stored, marks, pruning }) };
 }
 
 describe('a fold', () => {
@@ -56,6 +59,28 @@ describe('a fold', () => {
     expect(entries.map(({ id }) => id)).toEqual(['2', '1']);
     await store.close();
   });
+});
+
+test('what is pruned is right, also where it was in doubt what was folded', async () => {
+  const path = join(folder(), 'a.db');
+  const { connection, journal, pruning } = await lossyJournal(path);
+  const prune = (rowsMax: number) =>
+    pruning.step({ pool: 'a', rowsMax, since: 0, sparedSince: NEVER });
+  await journal.commit(batch({ entries: [entry('1'), entry('2'), entry('3')] }));
+  await journal.fold();
+  await prune(9);
+  await journal.commit(batch({ entries: [entry('4')] }));
+  connection.loses = 'answers';
+  await expect(journal.fold()).rejects.toMatchObject({ kind: 'failed' });
+  connection.loses = 'nothing';
+  await prune(9);
+  await journal.fold();
+  await journal.commit(batch({ entries: [entry('5')] }));
+  await journal.fold();
+  await prune(2);
+  const { rows } = await connection.execute('SELECT total(count) AS kept FROM log_segment', []);
+  expect(rows[0]?.kept).toBe(2);
+  connection.close();
 });
 
 describe('a connection', () => {

@@ -1,11 +1,12 @@
 /** The access log in segments, against a naive model: pages, filters and pruning. */
 import { join } from 'node:path';
+import { createClient } from '@libsql/client';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LogEntry } from '../../src/store/entry.ts';
 import type { LibsqlStore } from '../../src/store/libsql.ts';
 import type { LogQuery } from '../../src/store/store.ts';
-import { batch, entry, folder, libsqlAt, NEVER, T0 } from './samples.ts';
+import { batch, entry, folder, lease, libsqlAt, NEVER, T0 } from './samples.ts';
 
 const OUTCOMES = ['granted', 'too_many_requests', 'unauthorized'] as const;
 
@@ -21,6 +22,14 @@ async function readAll(store: LibsqlStore, query: LogQuery): Promise<LogEntry[]>
     cursor = page.nextCursor;
   }
   return all;
+}
+
+/** The segments of all pools, as they stand in the file. */
+async function segmentsAt(path: string): Promise<{ pool: string; count: number }[]> {
+  const reader = createClient({ url: `file:${path}` });
+  const { rows } = await reader.execute('SELECT pool, count FROM log_segment ORDER BY pool, last');
+  reader.close();
+  return rows.map(({ pool, count }) => ({ pool: String(pool), count: Number(count) }));
 }
 
 test('every filter and page size gives what a search of all entries gives', async () => {
@@ -115,6 +124,7 @@ test('pruning leaves exactly what the bounds say', async () => {
     copies: fc.constantFrom(1, 2, 30, 520),
     step: fc.integer({ min: 0, max: 5 }),
     isFolded: fc.boolean(),
+    isPruned: fc.boolean(),
   });
   await fc.assert(
     fc.asyncProperty(
@@ -128,7 +138,13 @@ test('pruning leaves exactly what the bounds say', async () => {
         await store.open();
         const all: LogEntry[] = [];
         let at = T0;
-        for (const { copies, step, isFolded } of groups) {
+        const prune = async () => {
+          const retention = { pool: 'a', rowsMax, since: at - age, sparedSince: at - sparedAge };
+          for (let steps = 0; await store.pruneLog(retention); steps += 1) {
+            expect(steps).toBeLessThan(100);
+          }
+        };
+        for (const { copies, step, isFolded, isPruned } of groups) {
           at += step;
           const entries = Array.from(
             { length: copies },
@@ -138,13 +154,11 @@ test('pruning leaves exactly what the bounds say', async () => {
           const other = entry((all.length + copies).toString(36), { pool: 'b' });
           await store.commit(batch({ entries: [...entries, other] }));
           if (isFolded) await store.fold();
+          if (isPruned) await prune();
         }
         await store.fold();
+        await prune();
         const since = at - age;
-        const retention = { pool: 'a', rowsMax, since, sparedSince: at - sparedAge };
-        for (let steps = 0; await store.pruneLog(retention); steps += 1) {
-          expect(steps).toBeLessThan(100);
-        }
         const kept = await readAll(store, { pool: 'a', limit: 1000 });
         expect(kept).toEqual(
           all.filter((one, n) => one.at >= since && (n < rowsMax || one.at >= at - sparedAge)),
@@ -168,6 +182,35 @@ test('a cursor goes on where it was when the segment that it is in was cut meanw
   const second = await store.readLog({ pool: 'a', limit: 9, cursor });
   expect(second).toMatchObject({ entries: [{ id: '4' }, { id: '3' }], nextCursor: null });
   expect((await store.readLog({ pool: 'a', limit: 9, outcome: 'ok' })).entries).toEqual([]);
+});
+
+test('calls that come one by one share a segment, for their fold waits for more', async () => {
+  const path = join(folder(), 'a.db');
+  const store = libsqlAt(path);
+  await store.open();
+  for (let n = 1; n <= 60; n += 1) {
+    await store.commit(batch({ entries: [entry(n.toString(36)), entry('x', { pool: 'b' })] }));
+    await store.foldMuch();
+  }
+  expect(await readAll(store, { pool: 'a', limit: 100 })).toHaveLength(60);
+  await store.close();
+  expect(await segmentsAt(path)).toEqual([{ pool: 'a', count: 60 }, { pool: 'b', count: 60 }]);
+});
+
+test('what waits to be folded is folded once it is much', async () => {
+  const path = join(folder(), 'a.db');
+  const store = libsqlAt(path);
+  await store.open();
+  const entries = Array.from({ length: 500 }, (_, n) => entry(n.toString(36)));
+  await store.commit(batch({ entries }));
+  await store.foldMuch();
+  expect(await segmentsAt(path)).toEqual([]);
+  await store.commit(
+    batch({ entries, leases: Array.from({ length: 900 }, (_, n) => lease(`${n}`)) }),
+  );
+  await store.foldMuch();
+  expect(await segmentsAt(path)).toEqual([{ pool: 'a', count: 500 }, { pool: 'a', count: 500 }]);
+  await store.close();
 });
 
 test('many small runs are pruned in steps', async () => {

@@ -39,6 +39,10 @@ export class EmptyStore implements Store {
     return Promise.resolve();
   }
 
+  foldMuch(): Promise<void> {
+    return this.fold();
+  }
+
   saveKeys(..._: unknown[]): Promise<void> {
     return Promise.resolve();
   }

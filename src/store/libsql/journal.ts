@@ -8,10 +8,13 @@ import type { Batch, LeaseRow } from '../store.ts';
 import { batchOf, batchText, leaseOfText } from './batch_text.ts';
 import type { Connection } from './connection.ts';
 import { runsOf } from './entries_text.ts';
+import type { Pruning } from './pruning.ts';
 import { Backlog, type Fold, foldStatements, type Marks, StoredLeases } from './fold.ts';
 
 /** A backlog of this weight is folded without being asked: some 1 ms of work. */
 const FOLD_WEIGHT = 3_000;
+/** Below this it waits for more, or for whoever must have it folded. */
+const FOLD_WEIGHT_WORTH = 1_000;
 /** Beyond this the store refuses commits until folding works again. */
 const BACKLOG_WEIGHT_MAX = 200_000;
 const REPLAY_ROWS = 500;
@@ -27,6 +30,7 @@ export class Journal {
   /** By how much commits made the write-ahead log grow, beside folds; lowered by who empties it. */
   appendedBytes = 0;
   readonly #connection: Connection;
+  readonly #pruning: Pruning;
   readonly #stored: StoredLeases;
   #marks: Marks;
   #backlog = new Backlog();
@@ -37,12 +41,21 @@ export class Journal {
   #nextFold: Promise<void> | null = null;
 
   /** @param stored what {@link readLeases} told. */
-  constructor(connection: Connection, stored: readonly StoredLease[], marks: Marks) {
+  constructor(
+    connection: Connection,
+    { stored, marks, pruning }: { stored: readonly StoredLease[]; marks: Marks; pruning: Pruning },
+  ) {
     this.#connection = connection;
+    this.#pruning = pruning;
     this.#stored = new StoredLeases(
       stored.map(({ id, row: { slotId, fence } }) => ({ slotId, fence, id })),
     );
     this.#marks = marks;
+  }
+
+  /** What waits to be folded is worth it: many entries go into one segment of the log. */
+  get isWorthFolding(): boolean {
+    return this.#begun !== null || this.#backlog.weight >= FOLD_WEIGHT_WORTH;
   }
 
   async commit(batch: Batch): Promise<void> {
@@ -104,10 +117,13 @@ export class Journal {
   async #foldBegun(begun: Fold): Promise<void> {
     const { folds, logged } = begun.marks;
     const isApplied = this.#isInDoubt && (await readMarks(this.#connection)).folds > folds;
-    if (!isApplied) {
+    if (isApplied) {
+      this.#pruning.recount();
+    } else {
       this.#isInDoubt = true;
       // What is folded stands in the journal, too, until this has reached the disk.
       await this.#connection.rearrange(foldStatements(begun));
+      this.#pruning.folded(begun.backlog.runs);
     }
     this.#isInDoubt = false;
     this.#begun = null;

@@ -1,22 +1,19 @@
 /**
- * The access log in its segments: pages of it, and the deletion of what is too old or too much. It
- * reads and writes whole segments, so what it does in one call is bounded whatever is asked. It
- * never sees the journal: who reads folds first. A segment's last entry never changes its number;
- * those before it follow from that, since pruning takes them from the front.
+ * The access log in its segments: pages of it. It reads whole segments, so what it does in one call
+ * is bounded whatever is asked. It never sees the journal: who reads folds first. A segment's last
+ * entry never changes its number; those before it follow from that, since pruning takes them from
+ * the front.
  */
 import type { Row } from '@libsql/client';
 import type { LogEntry } from '../entry.ts';
-import { isLogCursor, type LogPage, type LogQuery, type Retention } from '../store.ts';
-import { entriesOf, runsOf } from './entries_text.ts';
+import { isLogCursor, type LogPage, type LogQuery } from '../store.ts';
+import { entriesOf } from './entries_text.ts';
 import type { Connection } from './connection.ts';
-import { insertSegment, SEGMENT_ENTRIES_MAX } from './fold.ts';
-import type { Write } from './writer.ts';
+import { SEGMENT_ENTRIES_MAX } from './fold.ts';
 
 /** Segments that one page looks at, and entries that it decodes. */
 const SEGMENTS_LOOKED_AT = 500;
 const ENTRIES_DECODED = 4_000;
-/** What one step of pruning deletes at most. */
-const SEGMENTS_PRUNED = 100;
 
 interface Segment {
   readonly first: number;
@@ -124,77 +121,16 @@ function isAskedFor(entry: LogEntry, { outcome, keyId, since, until }: LogQuery)
     (since === undefined || entry.at >= since) && (until === undefined || entry.at <= until);
 }
 
-/**
- * Deletes the oldest segments that the pool can spare, and cuts the one through which a bound goes;
- * true where more are left.
- */
-export async function pruneStep(connection: Connection, retention: Retention): Promise<boolean> {
-  const { pool, rowsMax, since, sparedSince } = retention;
-  const { rows } = await connection.execute(
-    `SELECT last, ?2 - newer AS spared,
-       (newer >= ?2 AND at_last < ?4) OR at_last < ?3 AS is_due FROM (
-       SELECT last, count, at_first, at_last,
-         sum(count) OVER (ORDER BY last DESC) - count AS newer
-       FROM log_segment WHERE pool = ?1
-     ) WHERE (newer + count > ?2 AND at_first < ?4) OR at_last < ?3
-     ORDER BY last LIMIT ${SEGMENTS_PRUNED + 1}`,
-    [pool, rowsMax, since, sparedSince],
-  );
-  const step = rows.slice(0, SEGMENTS_PRUNED);
-  const due = step.filter((row) => row.is_due === 1).map((row) => Number(row.last));
-  if (due.length > 0) await connection.write([deleteSegments(pool, due)]);
-  if (rows.length > SEGMENTS_PRUNED) return true;
-  const crossed = step.find((row) => row.is_due !== 1);
-  await cutOldest(connection, pool, {
-    since,
-    sparedSince,
-    last: crossed === undefined ? null : Number(crossed.last),
-    spared: crossed === undefined ? SEGMENT_ENTRIES_MAX : Number(crossed.spared),
-  });
-  return false;
-}
-
-interface Cut extends Pick<Retention, 'since' | 'sparedSince'> {
-  /** The segment through which the bound of rows goes, or what is spared of it, if there is one. */
-  readonly last: number | null;
-  /** How many of its entries the bound of rows leaves; none where below 1. */
-  readonly spared: number;
-}
-
-/** Entries come in the order of time, or nearly: only the oldest segment is looked at. */
-async function cutOldest(
-  connection: Connection,
-  pool: string,
-  { since, sparedSince, last, spared }: Cut,
-): Promise<void> {
-  const { rows } = await connection.execute(
-    `SELECT last, entries FROM
-       (SELECT * FROM log_segment WHERE pool = ?1 ORDER BY last LIMIT 1)
-     WHERE last = ?2 OR at_first < ?3`,
-    [pool, last, since],
-  );
-  const [row] = rows;
-  if (row === undefined) return;
-  const entries = entriesOf(String(row.entries));
-  const kept = entries.filter(({ at }, n) =>
-    at >= since && (n >= entries.length - spared || at >= sparedSince)
-  );
-  const number = Number(row.last);
-  await connection.write([
-    deleteSegments(pool, [number]),
-    ...(kept.length === 0 ? [] : [insertSegment(pool, number, runsOf(kept))]),
-  ]);
-}
-
-function deleteSegments(pool: string, lasts: readonly number[]): Write {
-  return {
-    sql: `DELETE FROM log_segment
-      WHERE pool = ?1 AND last IN (SELECT value FROM json_each(?2))`,
-    args: [pool, JSON.stringify(lasts)],
-  };
-}
-
 export async function readLoggedPools(connection: Connection): Promise<string[]> {
-  const { rows } = await connection.execute('SELECT DISTINCT pool FROM log_segment', []);
+  // From one pool to the next by the index, past all the segments of each.
+  const { rows } = await connection.execute(
+    `WITH RECURSIVE logged(pool) AS (
+       SELECT min(pool) FROM log_segment
+       UNION ALL
+       SELECT (SELECT min(pool) FROM log_segment WHERE pool > logged.pool)
+       FROM logged WHERE logged.pool IS NOT NULL
+     ) SELECT pool FROM logged WHERE pool IS NOT NULL`,
+    [],
+  );
   return rows.map((row) => String(row.pool));
 }

@@ -1,0 +1,1 @@
+CREATE INDEX `log_segment_oldest` ON `log_segment` (`pool`,`at_last`);
