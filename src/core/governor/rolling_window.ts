@@ -90,26 +90,30 @@ export class RollingWindow {
 
   /** Gives back units that were taken at `takenAtMs` and not used, where they still count. */
   giveBack(nowMs: number, takenAtMs: number, amount: number): void {
-    const place = this.#placeOf(nowMs, takenAtMs);
-    if (place === null) return;
+    const index = this.#indexOf(nowMs, takenAtMs);
+    if (index === null) return;
+    const place = this.#place(index);
     const given = Math.min(amount, this.#entries[place + 1]!);
     this.#entries[place + 1] = this.#entries[place + 1]! - given;
     this.#used -= given;
+    // An entry of nothing would take the place of one that is still to come.
+    if (this.#entries[place + 1] === 0) this.#remove(index);
   }
 
   /** What was reserved at `takenAtMs` is an estimate no longer. */
   settle(nowMs: number, takenAtMs: number, reserved: number): void {
-    const place = this.#placeOf(nowMs, takenAtMs);
-    if (place === null) return;
+    const index = this.#indexOf(nowMs, takenAtMs);
+    if (index === null) return;
+    const place = this.#place(index);
     this.#entries[place + 2] = Math.max(0, this.#entries[place + 2]! - reserved);
   }
 
   /** Of the entry that holds what was taken at `takenAtMs`; null where that counts no longer. */
-  #placeOf(nowMs: number, takenAtMs: number): number | null {
+  #indexOf(nowMs: number, takenAtMs: number): number | null {
     this.#expire(nowMs);
     for (let index = 0; index < this.#length; index += 1) {
       const atMs = this.#atMs(index);
-      if (atMs >= takenAtMs) return atMs - takenAtMs <= this.#grainMs ? this.#place(index) : null;
+      if (atMs >= takenAtMs) return atMs - takenAtMs <= this.#grainMs ? index : null;
     }
     return null;
   }
@@ -159,6 +163,15 @@ export class RollingWindow {
 
   #reserved(index: number): number {
     return this.#entries[this.#place(index) + 2]!;
+  }
+
+  #remove(index: number): void {
+    this.#length -= 1;
+    if (index === this.#length) this.#newestFromMs = -Infinity;
+    for (let to = index; to < this.#length; to += 1) {
+      const from = this.#place(to + 1);
+      this.#entries.copyWithin(this.#place(to), from, from + FIELDS);
+    }
   }
 
   #expire(nowMs: number): void {

@@ -57,6 +57,49 @@ describe('RollingWindow', () => {
     expect(window.free(T0 + 61_000)).toBe(400);
   });
 
+  test('starts that are given back leave nothing behind that others would count by', () => {
+    const window = new RollingWindow(10, 'starts');
+    for (let index = 0; index < 50; index += 1) {
+      window.take(T0 + index, 1);
+      window.giveBack(T0 + index, T0 + index, 1);
+    }
+    window.take(T0 + 100, 1);
+    window.take(T0 + 59_000, 1);
+    expect(window.entries(T0 + 59_000)).toEqual([[T0 + 100, 1], [T0 + 59_000, 1]]);
+    expect(window.free(T0 + 60_100)).toBe(9);
+  });
+
+  test('take and giveBack in any order count each unit for its own minute', () => {
+    const step = fc.record({ gapMs: fc.nat(9000), back: fc.option(fc.nat(20)) });
+    fc.assert(fc.property(
+      fc.constantFrom(3, 10, 500),
+      fc.array(step, { maxLength: 200 }),
+      (capacity, steps) => {
+        const window = new RollingWindow(capacity, 'starts');
+        const graceMs = capacity > 120 ? 500 : 0;
+        let taken: number[] = [];
+        let nowMs = T0;
+        for (const { gapMs, back } of steps) {
+          nowMs += gapMs;
+          taken = taken.filter((atMs) => atMs > nowMs - 60_000 - graceMs);
+          const sure = taken.filter((atMs) => atMs > nowMs - 60_000);
+          const atMs = back === null ? undefined : sure[back];
+          if (atMs !== undefined) {
+            window.giveBack(nowMs, atMs, 1);
+            taken.splice(taken.indexOf(atMs), 1);
+          } else if (window.free(nowMs) > 0) {
+            window.take(nowMs, 1);
+            taken.push(nowMs);
+          }
+          const used = capacity - window.free(nowMs);
+          const now = taken.filter((one) => one > nowMs - 60_000).length;
+          expect(used).toBeGreaterThanOrEqual(now);
+          expect(used).toBeLessThanOrEqual(taken.length);
+        }
+      },
+    ));
+  });
+
   test('firmAtMs counts only what is settled', () => {
     const window = new RollingWindow(100, 'tokens');
     window.take(T0, 40);
