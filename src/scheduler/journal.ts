@@ -23,7 +23,7 @@ const ENTRIES_SOON = 250;
 const FLUSH_BOUNDS_MS = [0.5, 1, 2, 5, 10, 25, 50, 100, 250, 1_000];
 /** How often a failing store is tried again. */
 const PROBE_MS = 250;
-/** Entries that nobody waits for, kept while the store fails; beyond it the oldest go. */
+/** Entries that nobody waits for, kept while the store fails or hangs; beyond it the oldest go. */
 const ENTRIES_MAX = 10_000;
 /** Nonces, likewise. Nothing that a dropped one allowed was told while the store failed. */
 const NONCES_MAX = 10_000;
@@ -86,12 +86,16 @@ export class Journal {
 
   log(entry: LogEntry): void {
     this.#entries.push(entry);
-    // While the store fails no entry is a grant's; at other times each may be.
-    if (this.#isFailing && this.#entries.length > ENTRIES_MAX) {
-      this.#entries.splice(0, ENTRIES_MAX / 10);
-    }
+    if (this.#entries.length - this.#covered.length > ENTRIES_MAX) this.#dropOldest();
     if (this.#isCrowded && this.#state === 'idle') this.#gather();
     this.#linger();
+  }
+
+  /** Of what the store cannot take: the rows of grants that wait to be told stay. */
+  #dropOldest(): void {
+    const waiting = new Set(this.#covered.map(({ lease }) => lease.attempt));
+    let left = ENTRIES_MAX / 10;
+    this.#entries = this.#entries.filter(({ id }) => left === 0 || waiting.has(id) || left-- === 0);
   }
 
   /** Writes a nonce down; whatever lease is handed over later is durable no sooner than it. */

@@ -262,10 +262,13 @@ export class LibsqlStore implements Store {
   async close(): Promise<void> {
     const connection = this.#connection;
     try {
-      await this.#journal.fold();
-      // The fold that ended just now may have begun one.
-      await this.#checkpointing;
-      await releaseClaim(connection);
+      try {
+        await this.#journal.fold();
+      } finally {
+        // The fold may have begun one. What was not folded the next process does, and at once.
+        await this.#checkpointing;
+        await releaseClaim(connection);
+      }
       if (connection.isFile) await connection.execute('PRAGMA wal_checkpoint(TRUNCATE)', []);
     } finally {
       connection.close();

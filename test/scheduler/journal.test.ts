@@ -162,6 +162,24 @@ describe('an entry that nobody waits for', () => {
   });
 });
 
+describe('while a write hangs the journal', () => {
+  it('keeps no more than 10 000 entries, but for those of grants that wait for it', async () => {
+    const rig = new Rig({ pool: long });
+    rig.store.hold();
+    const first = rig.acquire();
+    await rig.clock.settle();
+    const second = rig.acquire();
+    for (let each = 0; each < 12_000; each++) {
+      rig.scheduler.journal.log(entry(`${each}`, { outcome: 'too_many_requests' }));
+    }
+    rig.store.letGo();
+    await rig.clock.pass(250);
+    expect(rig.store.entries.length).toBeLessThanOrEqual(10_002);
+    const granted = rig.store.entries.filter(({ outcome }) => outcome === 'granted');
+    expect(granted.map(({ id }) => id)).toEqual([first, second].map((one) => leaseOf(one).attempt));
+  });
+});
+
 describe('settled', () => {
   it('resolves when all before it is durable', async () => {
     const rig = new Rig();

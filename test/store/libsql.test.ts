@@ -267,3 +267,17 @@ describe('the claim without a lock', () => {
     await expect(second.probe()).resolves.toBeUndefined();
   });
 });
+
+test('a store whose last fold fails gives its claim back all the same', async () => {
+  const path = join(folder(), 'a.db');
+  const store = await opened(path);
+  await store.commit(batch({ entries: [entry('1')] }));
+  const client = createClient({ url: `file:${path}` });
+  await client.execute(
+    `CREATE TRIGGER refusal BEFORE INSERT ON log_segment BEGIN SELECT RAISE(ABORT, 'no'); END`,
+  );
+  await expect(store.close()).rejects.toThrow('no');
+  const { rows } = await client.execute('SELECT owner FROM claim');
+  expect(rows[0]?.owner).toBeNull();
+  client.close();
+});
