@@ -6,6 +6,7 @@ import { dirname } from 'node:path';
 import type { Snapshot, Store } from '../store/store.ts';
 import { pathOfUrl } from '../store/libsql/file_url.ts';
 import { StoreError } from '../store/store.ts';
+import type { StoreOptions } from '../store/stores.ts';
 import { EXIT, Stop } from './command.ts';
 import { lockFile } from './file_lock.ts';
 import { withLibrary } from './library.ts';
@@ -23,11 +24,11 @@ export interface Database {
   readonly snapshot: Snapshot;
 }
 
-/**
- * Makes the database where there is none.
- * @param lost called once another server has taken the database over.
- */
-export async function openDatabase(url: string, lost?: () => void): Promise<Database> {
+/** Whom the store tells of what it finds. */
+type Hooks = Pick<StoreOptions, 'admit' | 'lost'>;
+
+/** Makes the database where there is none. */
+export async function openDatabase(url: string, hooks: Hooks = {}): Promise<Database> {
   const authToken = oneWord(Deno.env.get('NTHBOUNCER_DB_TOKEN'), 'NTHBOUNCER_DB_TOKEN');
   const { storeFor } = await withLibrary(() => import('../store/stores.ts'));
   try {
@@ -37,7 +38,7 @@ export async function openDatabase(url: string, lost?: () => void): Promise<Data
       owner: crypto.randomUUID(),
       lock: lockFile,
       sleep,
-      ...(lost === undefined ? {} : { lost }),
+      ...hooks,
     });
     if (store === null) throw new Stop(EXIT.usage, '--db: no store knows a URL of this kind');
     return { store, snapshot: await patiently(() => store.open()) };
@@ -47,9 +48,9 @@ export async function openDatabase(url: string, lost?: () => void): Promise<Data
 }
 
 /** For what makes sense only where a server has been: makes nothing. */
-export async function openKnownDatabase(url: string): Promise<Database> {
+export async function openKnownDatabase(url: string, hooks?: Hooks): Promise<Database> {
   if (/^file:/i.test(url)) mustExist(localPath(url));
-  return await openDatabase(url);
+  return await openDatabase(url, hooks);
 }
 
 /** @throws Stop where there is no database at the path */

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasSecrets, MASTER_KEY_LENGTH_MIN, Vault, VaultError } from '../access/vault.ts';
 import { messageOf } from '../log.ts';
-import type { PoolRow } from '../store/store.ts';
+import type { StoredPool } from '../store/store.ts';
 import { EXIT, Stop } from './command.ts';
 import { databaseFolder } from './database.ts';
 import { writeWhole } from './sync.ts';
@@ -29,7 +29,7 @@ export function masterKeyOfEnvironment(variable: string = VARIABLE): string | nu
 /** The vault that opens the secrets of all pools. @throws Stop where it does not. */
 export async function vaultFor(
   databaseUrl: string,
-  { environmentKey, pools }: { environmentKey: string | null; pools: readonly PoolRow[] },
+  { environmentKey, pools }: { environmentKey: string | null; pools: readonly StoredPool[] },
 ): Promise<Vault> {
   const sealed = pools.filter(({ settings }) => hasSecrets(settings));
   const path = keyFileOf(databaseUrl);
@@ -56,7 +56,7 @@ export function keyFileOf(databaseUrl: string): string {
   return join(databaseFolder(databaseUrl) ?? '.', FILE);
 }
 
-export function opens(vault: Vault, { name, settings }: PoolRow): boolean {
+export function opens(vault: Vault, { name, settings }: StoredPool): boolean {
   try {
     vault.openSettings(name, settings);
     return true;
@@ -97,7 +97,7 @@ export function pendingFileOf(keyFile: string): string {
   return `${keyFile}.next`;
 }
 
-function namesOf(pools: readonly PoolRow[]): string {
+function namesOf(pools: readonly StoredPool[]): string {
   const shown = pools.slice(0, 10).map(({ name }) => name).join(', ');
   const more = pools.length > 10 ? ` and ${pools.length - 10} more` : '';
   return `${pools.length === 1 ? 'pool' : 'pools'} ${shown}${more}`;

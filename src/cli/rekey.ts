@@ -5,10 +5,9 @@
  * opens already is left as it is.
  */
 import { hasSecrets, Vault } from '../access/vault.ts';
-import type { PoolRow } from '../store/store.ts';
+import type { PoolRow, StoredPool } from '../store/store.ts';
 import type { Command } from './command.ts';
 import { EXIT, print, Stop } from './command.ts';
-import type { Database } from './database.ts';
 import { openKnownDatabase } from './database.ts';
 import {
   keyFileOf,
@@ -48,11 +47,14 @@ async function rekey(databaseUrl: string): Promise<void> {
     throw new Stop(EXIT.usage, `rekey: ${NEW_VARIABLE} with the new key is wanted`);
   }
   const pending = pendingFileOf(path);
-  const database = await openKnownDatabase(databaseUrl);
+  const oldVault = new Vault(oldKey);
+  const known = newKey ?? await readKeyFile(pending);
+  const vaults = { oldVault, newVault: known === null ? null : new Vault(known) };
+  const database = await openKnownDatabase(databaseUrl, {
+    admit: (pools) => Promise.resolve(void dueRows(pools, vaults)),
+  });
   try {
-    const oldVault = new Vault(oldKey);
-    const known = newKey ?? await readKeyFile(pending);
-    const { due, count } = dueRows(database, oldVault, known === null ? null : new Vault(known));
+    const { due, count } = dueRows(database.snapshot.pools, vaults);
     // A fresh key is kept beside the old one until all is sealed under it.
     const newVault = new Vault(known ?? await makeKeyFile(pending));
     await database.store.savePools(due.map((row) => resealed(row, oldVault, newVault)));
@@ -73,14 +75,13 @@ async function rekey(databaseUrl: string): Promise<void> {
 /**
  * The pools that are still to be sealed anew, and how many have secrets at all. Every secret is
  * known to open before the first one is written, or the new key is.
- * @param newVault null where its key is still to be made.
+ * @param vaults with no new one where its key is still to be made.
  */
-function dueRows(
-  { snapshot }: Database,
-  oldVault: Vault,
-  newVault: Vault | null,
-): { readonly due: PoolRow[]; readonly count: number } {
-  const sealed = snapshot.pools.filter(({ settings }) => hasSecrets(settings));
+function dueRows<Row extends StoredPool>(
+  pools: readonly Row[],
+  { oldVault, newVault }: { oldVault: Vault; newVault: Vault | null },
+): { readonly due: Row[]; readonly count: number } {
+  const sealed = pools.filter(({ settings }) => hasSecrets(settings));
   const due = sealed.filter((row) => newVault === null || !opens(newVault, row));
   const shut = due.filter((row) => !opens(oldVault, row)).map(({ name }) => name);
   if (shut.length > 0) {

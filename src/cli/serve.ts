@@ -20,6 +20,7 @@ import { restoreStarts } from '../scheduler/restore_starts.ts';
 import { patient } from '../scheduler/patience.ts';
 import type { SchedulerEvents } from '../scheduler/scheduler.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
+import type { StoredPool } from '../store/store.ts';
 import { SCHEMA_VERSION, VERSION } from '../version.ts';
 import {
   adminHashOfEnvironment,
@@ -89,9 +90,16 @@ async function serve(settings: ServeSettings): Promise<void> {
   const pools = await poolsOf(settings);
   const tls = await readTls(settings);
   startLog((line) => printError(line.trimEnd()));
-  const database = await openUnlessStopped(settings.db, signals.stopped);
+  const vaultOf = (pools: readonly StoredPool[]) =>
+    vaultFor(settings.db, { environmentKey, pools });
+  // A key that does not open what is stored must be told before anything is changed.
+  const opening = openDatabase(settings.db, {
+    admit: async (pools) => void await vaultOf(pools),
+    lost: events.storeLost,
+  });
+  const database = await unlessStopped(opening, signals.stopped);
   try {
-    const vault = await vaultFor(settings.db, { environmentKey, pools: database.snapshot.pools });
+    const vault = await vaultOf(database.snapshot.pools);
     await run(settings, {
       ...database,
       ...signals,
@@ -120,9 +128,11 @@ function heardSignals(): Signals {
 }
 
 /** A lock may keep the start waiting. A stop need not: until then nothing is to be ended. */
-async function openUnlessStopped(url: string, stopped: Promise<void>): Promise<Database> {
-  const ended = stopped.then(() => null);
-  return await Promise.race([ended, openDatabase(url, events.storeLost)]) ?? Deno.exit(EXIT.ok);
+async function unlessStopped(
+  opening: Promise<Database>,
+  stopped: Promise<void>,
+): Promise<Database> {
+  return await Promise.race([stopped.then(() => null), opening]) ?? Deno.exit(EXIT.ok);
 }
 
 /** A write beyond `ulimit -f` then fails, as on a full disk, and does not end the process. */

@@ -14,12 +14,12 @@ import {
 } from './claim.ts';
 import { Connection } from './libsql/connection.ts';
 import { storeError } from './libsql/store_error.ts';
-import { createFile, createFolder, inspectFile, refuseOtherNames } from './libsql/file.ts';
-import { fileIdAt } from './libsql/file_id.ts';
+import { createFolder } from './libsql/file.ts';
 import { pathOfUrl, urlOfPath } from './libsql/file_url.ts';
 import { readChanges, readGovernors, saveGovernors } from './libsql/governors.ts';
 import * as desk from './libsql/desk.ts';
 import { deleteLeases } from './libsql/fold.ts';
+import { type Admit, Inspection } from './libsql/inspection.ts';
 import { Journal, readLeases } from './libsql/journal.ts';
 import { readLoggedPools, readLogPage } from './libsql/log.ts';
 import { migrateSchema } from './libsql/migrate.ts';
@@ -58,6 +58,7 @@ export interface LibsqlOptions {
    */
   readonly lock?: (path: string) => Promise<boolean>;
   readonly sleep: (ms: number) => Promise<void>;
+  readonly admit?: Admit;
   /** Called whenever it is found that another server has claimed the database. */
   readonly lost?: () => void;
 }
@@ -73,13 +74,13 @@ export class LibsqlStore implements Store {
   /** Null where the database is remote. */
   readonly #path: string | null;
   #opened: Opened | null = null;
-  /** The file that was inspected, by its id. */
-  #inspected: string | null = null;
+  readonly #inspection: Inspection;
   /** The checkpoint under way, part of which runs beside other work. Never rejects. */
   #checkpointing: Promise<void> = Promise.resolve();
 
   constructor(options: LibsqlOptions) {
     this.#options = options;
+    this.#inspection = new Inspection(options.admit);
     this.#path = /^file:/i.test(options.url) ? pathOfUrl(options.url) : null;
   }
 
@@ -100,7 +101,7 @@ export class LibsqlStore implements Store {
       if (lock !== undefined && !await lock(`${path}-lock`)) {
         throw new StoreError('owned', `another server is running on the database ${path}`);
       }
-      await this.#inspectOnce(path);
+      await this.#inspection.ofFile(path);
     }
     const connection = new Connection({
       url: path === null ? url : urlOfPath(path),
@@ -108,6 +109,12 @@ export class LibsqlStore implements Store {
       path,
       lost,
     });
+    try {
+      if (path === null) await this.#inspection.ofRemote(connection);
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
     try {
       if (connection.isFile) {
         await connection.run((client) => client.executeMultiple('PRAGMA journal_mode = WAL'));
@@ -122,18 +129,6 @@ export class LibsqlStore implements Store {
       connection.close();
       throw storeError(error);
     }
-  }
-
-  /**
-   * The same file not again when a lock ended the first try: its connection may live on until the
-   * garbage collector finds it, and its locks, which the next one shares, must not be dropped.
-   */
-  async #inspectOnce(path: string): Promise<void> {
-    if (this.#inspected !== null && fileIdAt(path) === this.#inspected) return;
-    refuseOtherNames(path);
-    await inspectFile(path);
-    await createFile(path);
-    this.#inspected = fileIdAt(path);
   }
 
   async #recover(connection: Connection, claim: Claim, isNew: boolean): Promise<Snapshot> {
@@ -273,7 +268,7 @@ export class LibsqlStore implements Store {
     } finally {
       connection.close();
       this.#opened = null;
-      this.#inspected = null;
+      this.#inspection.forget();
     }
   }
 

@@ -54,6 +54,9 @@ export interface PoolRow {
   readonly isManaged: boolean;
 }
 
+/** What is known of a pool before the database is opened. */
+export type StoredPool = Pick<PoolRow, 'name' | 'settings'>;
+
 export interface KeyRow {
   readonly id: string;
   readonly pool: string;

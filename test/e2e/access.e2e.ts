@@ -26,6 +26,12 @@ function printed(running: Running, text: string): Promise<void> {
   return until(text, () => Promise.resolve(new RegExp(`${text}.*\n`).test(running.output)));
 }
 
+/** What is in the files, but for the one that the operating system maps. */
+function bytesIn(path: string): Map<string, string> {
+  const names = readdirSync(path).filter((name) => !name.endsWith('-shm')).sort();
+  return new Map(names.map((name) => [name, readFileSync(join(path, name)).toString('base64')]));
+}
+
 class Api {
   readonly origin: string;
   /** The text of all answers, so that they can be searched. */
@@ -102,9 +108,13 @@ describe('the master key', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await api.admin('POST', '/pools', { name: 'prod-a', access: SIGNED });
     await api.admin('POST', '/pools', { name: 'prod-b', access: SIGNED });
-    await first.stop();
+    // A server that is killed leaves what it wrote in the log beside the database.
+    await api.call('POST', '/pools/prod-b/lock/acquire', { headers: api.signed('prod-b') });
+    await first.stop('SIGKILL');
 
     renameSync(file, `${file}.kept`);
+    const before = bytesIn(path);
+    expect(before.get('n.db-wal')).not.toBe('');
     const lost = await serve(path).finished;
     expect(lost.code).toBe(4);
     expect(lost.output.trim().split('\n')).toHaveLength(1);
@@ -116,6 +126,10 @@ describe('the master key', () => {
     expect([wrong.code, wrong.output.includes('does not open the secrets of pools prod-a, prod-b')])
       .toEqual([4, true]);
     expect(wrong.output).not.toContain(MASTER);
+    const env = { NTHBOUNCER_MASTER_KEY: MASTER, NTHBOUNCER_NEW_MASTER_KEY: canary('new-key') };
+    const rekeyed = await run(['rekey', '--db', `file:${path}/n.db`], { ...ENV, ...env });
+    expect([rekeyed.code, rekeyed.output.includes('nothing was changed')]).toEqual([4, true]);
+    expect(bytesIn(path)).toEqual(before);
 
     renameSync(`${file}.kept`, file);
     const again = new Api(await serve(path).listening());

@@ -17,10 +17,11 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Client, createClient, LibsqlError } from '@libsql/client';
-import { StoreError } from '../store.ts';
+import { type StoredPool, StoreError } from '../store.ts';
 import { encodePath } from './file_url.ts';
 import { codeOf, storeError } from './store_error.ts';
-import { HASHES_SQL, missingMigrations, TABLES_SQL } from './migrate.ts';
+import { missingMigrations, readSchema } from './migrate.ts';
+import { readStoredPools } from './rows.ts';
 
 const MAGIC = 'SQLite format 3\0';
 
@@ -77,11 +78,11 @@ export function refuseOtherNames(path: string): void {
 }
 
 /**
- * Reads the file through and leaves every byte of it as it is. False where it is new: no schema
- * was ever brought to its end in it.
+ * Reads the file through and leaves every byte of it as it is. Gives the pools in it; null where it
+ * is new: no schema was ever brought to its end in it.
  * @throws StoreError `damaged`, `foreign`, `newer_schema`, `failed` or `unusable`
  */
-export async function inspectFile(path: string): Promise<boolean> {
+export async function inspectFile(path: string): Promise<readonly StoredPool[] | null> {
   const stats = statsOf(path);
   if (stats?.isDirectory()) {
     throw new StoreError('unusable', `The database ${path} is a folder; a file is wanted.`);
@@ -89,14 +90,14 @@ export async function inspectFile(path: string): Promise<boolean> {
   const size = stats?.size ?? null;
   const walSize = sizeOf(`${path}-wal`);
   if (walSize > 0 && !size) throw leftoverError(path);
-  if (size === null) return false;
+  if (size === null) return null;
   if (size === 0) throw emptyError(path);
   const header = readHeader(path);
   if (!beginsAsSqlite(header)) throw damagedError(path);
   // Byte 18: 2 where a write-ahead log may be. Copies made by VACUUM INTO have 1.
   if (walSize > 0 && header[18] !== 2) throw leftoverError(path);
   // A crash in the first moments of a new file: SQLite takes those back when it opens the file.
-  if (sizeOf(`${path}-journal`) > 0) return false;
+  if (sizeOf(`${path}-journal`) > 0) return null;
   const before = walSize > 0 ? await marksInMainFile(path) : null;
   // Reading a database with a log needs the log's files; without them not one may appear.
   const mode = existsSync(`${path}-wal`) ? 'mode=ro' : 'immutable=1';
@@ -105,21 +106,18 @@ export async function inspectFile(path: string): Promise<boolean> {
     if (rows[0]?.quick_check !== 'ok') {
       throw walSize > 0 ? leftoverError(path) : damagedError(path);
     }
-    const tables = (await client.execute(TABLES_SQL)).rows.map((row) => String(row.name));
-    const hashes = tables.includes('__drizzle_migrations')
-      ? (await client.execute(HASHES_SQL)).rows.map((row) => String(row.hash))
-      : [];
-    missingMigrations({ tables, hashes }, path);
-    const isNew = hashes.length === 0;
-    return { isNew, marks: isNew ? null : await readMarks(client) };
+    const schema = await readSchema(client);
+    missingMigrations(schema, path);
+    if (schema.hashes.length === 0) return { pools: null, marks: null };
+    return { pools: await readStoredPools(client), marks: await readMarks(client) };
   });
-  const { isNew, marks } = found;
+  const { pools, marks } = found;
   // A living owner may checkpoint meanwhile, so the main file is read on either side.
   const after = walSize > 0 ? await marksInMainFile(path) : null;
-  if (before === null || marks === null || after === null) return !isNew;
+  if (before === null || marks === null || after === null) return pools;
   const isOfItsTime = before.writes <= marks.writes && marks.base <= after.writes;
   if (before.origin !== marks.origin || !isOfItsTime) throw leftoverError(path);
-  return true;
+  return pools;
 }
 
 /** Whether the file begins as every database does that something was written to. */

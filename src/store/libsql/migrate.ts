@@ -3,6 +3,7 @@
  * migrator. A database that knows a migration which this program does not is left alone.
  */
 import { fileURLToPath } from 'node:url';
+import type { Client } from '@libsql/client';
 import { migrate } from 'drizzle-orm/libsql/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { StoreError } from '../store.ts';
@@ -17,8 +18,13 @@ export interface SchemaFound {
   readonly hashes: readonly string[];
 }
 
-export const TABLES_SQL = `SELECT name FROM sqlite_master WHERE type = 'table'`;
-export const HASHES_SQL = 'SELECT hash FROM __drizzle_migrations';
+export async function readSchema(client: Pick<Client, 'execute'>): Promise<SchemaFound> {
+  const named = await client.execute(`SELECT name FROM sqlite_master WHERE type = 'table'`);
+  const tables = named.rows.map(({ name }) => String(name));
+  if (!tables.includes('__drizzle_migrations')) return { tables, hashes: [] };
+  const { rows } = await client.execute('SELECT hash FROM __drizzle_migrations');
+  return { tables, hashes: rows.map(({ hash }) => String(hash)) };
+}
 
 /** How many migrations are missing. @throws StoreError `newer_schema` or `foreign` */
 export function missingMigrations(found: SchemaFound, where: string): number {
@@ -38,13 +44,7 @@ export function missingMigrations(found: SchemaFound, where: string): number {
 
 /** Runs what is missing; true where the database was new. */
 export async function migrateSchema(connection: Connection, where: string): Promise<boolean> {
-  const found = await connection.run(async (client) => {
-    const tables = (await client.execute(TABLES_SQL)).rows.map((row) => String(row.name));
-    const hashes = tables.includes('__drizzle_migrations')
-      ? (await client.execute(HASHES_SQL)).rows.map((row) => String(row.hash))
-      : [];
-    return { tables, hashes };
-  });
+  const found = await connection.run(readSchema);
   if (missingMigrations(found, where) > 0) {
     await connection.run(() => migrate(connection.drizzle, { migrationsFolder }));
   }

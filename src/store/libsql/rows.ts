@@ -2,7 +2,7 @@
  * The rows that administrators change: pools, keys and named values. Statements are built with
  * drizzle and written under the guard of the claim. It decides nothing about what the rows say.
  */
-import type { InStatement } from '@libsql/client';
+import type { Client, InStatement } from '@libsql/client';
 import { eq, lt, sql } from 'drizzle-orm';
 import { governor, governorChange, key, nonce, pool, value } from '../../../db/schema.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type KeyRow,
   type NonceRow,
   type PoolRow,
+  type StoredPool,
 } from '../store.ts';
 import type { Connection } from './connection.ts';
 
@@ -23,15 +24,26 @@ export async function readPools(connection: Connection): Promise<PoolRow[]> {
   const rows = await connection.run(() =>
     connection.drizzle.select().from(pool).orderBy(pool.name).execute()
   );
-  for (const { name, settings, pause } of rows) {
-    try {
-      JSON.parse(settings);
-      JSON.parse(pause ?? 'null');
-    } catch {
-      throw damagedPoolError(name, 'what is stored of it is no JSON');
-    }
-  }
+  for (const { name, settings, pause } of rows) mustBeJson(name, [settings, pause ?? 'null']);
   return rows;
+}
+
+/** The pools of a database whose schema may be older. @throws StoreError as {@link readPools} */
+export async function readStoredPools(client: Pick<Client, 'execute'>): Promise<StoredPool[]> {
+  const { rows } = await client.execute('SELECT name, settings FROM pool ORDER BY name');
+  return rows.map((row) => {
+    const [name, settings] = [String(row.name), String(row.settings)];
+    mustBeJson(name, [settings]);
+    return { name, settings };
+  });
+}
+
+function mustBeJson(pool: string, texts: readonly string[]): void {
+  try {
+    for (const text of texts) JSON.parse(text);
+  } catch {
+    throw damagedPoolError(pool, 'what is stored of it is no JSON');
+  }
 }
 
 export function readKeys(connection: Connection): Promise<KeyRow[]> {
