@@ -11,7 +11,7 @@ import type { FetchKeys, Timing } from './remote_keys.ts';
 import { Slowdown } from './slowdown.ts';
 
 export interface AccessOptions extends Partial<AddressSettings> {
-  readonly clock: Timing & { readonly shiftMs: number };
+  readonly clock: Timing & { readonly shiftMs: number; readonly steadyShiftMs: number };
   /** Writes a nonce down. */
   readonly keepNonce: (row: NonceRow) => void;
   readonly fetch?: FetchKeys;
@@ -29,9 +29,10 @@ export function openAccess(options: AccessOptions): Access {
   const nonces = new Nonces(keepNonce);
   const keySets = new KeySets(clock, options.fetch ?? ((url, init) => fetch(url, init)));
   const epochMs = () => clock.nowMs() + clock.shiftMs;
+  const steadyEpochMs = () => clock.nowMs() + clock.steadyShiftMs;
   return {
     nonces,
-    gate: new Gate({ nonces, keySets, epochMs }),
+    gate: new Gate({ nonces, keySets, epochMs, steadyEpochMs }),
     addresses: new AddressReader({ trustedProxies, clientIpHeader }),
     slowdown: new Slowdown(),
   };

@@ -7,7 +7,6 @@ import type { AccessSpec } from '../wire_access.ts';
 import { AccessSpec as AccessSchema } from '../wire_access.ts';
 import { foreignPage } from './browser.ts';
 import { KeyRing } from './keys.ts';
-import type { KeySets } from './key_sets.ts';
 import type { Nonces } from './nonces.ts';
 import { ADDRESS, POLICIES } from './policies.ts';
 import type {
@@ -72,16 +71,17 @@ const NO_CARRIERS: readonly string[] = [];
 
 export class Gate {
   readonly #nonces: Nonces;
-  readonly #epochMs: () => number;
+  readonly #steadyEpochMs: () => number;
   readonly #tools: PolicyTools;
   /** The rules of an entry; a change of a pool makes a new entry. */
   readonly #rules = new WeakMap<GuardedPool, readonly Rule[]>();
 
-  constructor(options: { nonces: Nonces; keySets: KeySets; epochMs: () => number }) {
-    const { nonces, keySets, epochMs } = options;
+  /** @param options.steadyEpochMs by which nonces are forgotten. */
+  constructor(options: PolicyTools & { nonces: Nonces; steadyEpochMs: () => number }) {
+    const { nonces, steadyEpochMs, ...tools } = options;
     this.#nonces = nonces;
-    this.#epochMs = epochMs;
-    this.#tools = { epochMs, keySets };
+    this.#steadyEpochMs = steadyEpochMs;
+    this.#tools = tools;
   }
 
   /** Judges a request to the pool; undefined: there is none, which fails like a wrong key. */
@@ -139,7 +139,7 @@ export class Gate {
     const page = run.isProven ? null : foreignPage(run.request);
     if (page !== null) return failed(403, page);
     if (run.nonce !== null) {
-      const taken = this.#nonces.take(run.pool.spec.name, run.nonce, this.#epochMs());
+      const taken = this.#nonces.take(run.pool.spec.name, run.nonce, this.#steadyEpochMs());
       if (taken !== 'taken') return failed(401, `hmac: nonce ${taken}`);
     }
     const { keyId, signer, carriers, nonce } = run;

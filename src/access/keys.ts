@@ -1,7 +1,8 @@
 /**
- * Pool keys: how they look, are hashed, and are found again. A key exists in full only in the
- * answer that makes it; everything here holds its SHA-256 alone. A look-up goes by the hash, so
- * its time tells nothing of how near a guess was.
+ * Pool keys: how they look, are hashed, and are found again. What is stored of a key is its SHA-256
+ * alone; in full it is in the answer that makes it and, once it was used, in this process's memory,
+ * to spare the hashing. A look-up goes by the whole key or its hash, so its time tells nothing of
+ * how near a guess was.
  */
 import { hash } from 'node:crypto';
 import type { KeyRow } from '../store/store.ts';
@@ -52,6 +53,7 @@ interface Held {
 /** The keys of one pool. */
 export class KeyRing {
   readonly #byHash = new Map<string, Held>();
+  readonly #byId = new Map<string, Held>();
   /** Keys that were right before, to spare the hashing; never more than there are keys. */
   readonly #known = new Map<string, Held>();
   readonly #uses: KeyUses;
@@ -70,17 +72,20 @@ export class KeyRing {
 
   /** Adds a key, or changes what is known of one; its uses stay. */
   add(row: KeyRow): void {
-    const use = this.#byHash.get(row.hash)?.use ?? { atMs: null, isFresh: false };
-    this.#byHash.set(row.hash, { row, use });
+    const known = this.#byHash.get(row.hash);
+    if (known !== undefined) this.#byId.delete(known.row.id);
+    const held = { row, use: known?.use ?? { atMs: null, isFresh: false } };
+    this.#byHash.set(row.hash, held);
+    this.#byId.set(row.id, held);
     this.#known.clear();
   }
 
   remove(id: string): boolean {
     this.#known.clear();
-    for (const { row } of this.#byHash.values()) {
-      if (row.id === id) return this.#byHash.delete(row.hash);
-    }
-    return false;
+    const held = this.#byId.get(id);
+    if (held === undefined) return false;
+    this.#byId.delete(id);
+    return this.#byHash.delete(held.row.hash);
   }
 
   /** The row of a key, unless it has expired by now; notes its use. */
@@ -105,10 +110,8 @@ export class KeyRing {
 
   /** Epoch ms; Infinity: never; -Infinity: there is no such key. */
   expiresAt(id: string): number {
-    for (const { row } of this.#byHash.values()) {
-      if (row.id === id) return row.expiresAt ?? Infinity;
-    }
-    return -Infinity;
+    const held = this.#byId.get(id);
+    return held === undefined ? -Infinity : held.row.expiresAt ?? Infinity;
   }
 
   /** In the order in which they were made. */

@@ -48,7 +48,7 @@ export class Nonces {
     }
   }
 
-  /** Takes the nonce, in one step; or says why not. */
+  /** Takes the nonce, in one step; or says why not. @param epochMs one that is never ahead. */
   take(
     pool: string,
     signed: Nonce,
@@ -71,6 +71,15 @@ export class Nonces {
     return 'taken';
   }
 
+  /** Forgets what ran out, of pools too that nobody calls any more. */
+  prune(epochMs: number): void {
+    for (const [pool, { untilOf, marks }] of this.#pools) {
+      dropOver(untilOf, epochMs);
+      dropOld(marks, epochMs);
+      if (untilOf.size + marks.size === 0) this.#pools.delete(pool);
+    }
+  }
+
   sizeOf(pool: string): number {
     return this.#pools.get(pool)?.untilOf.size ?? 0;
   }
@@ -88,9 +97,7 @@ export class Nonces {
   #mark({ pool, marks }: PoolNonces, signed: Nonce, epochMs: number): void {
     const { signedAtMs, toleranceMs } = signed;
     if (signedAtMs <= (marks.get(toleranceMs) ?? -Infinity)) return;
-    for (const [of, upToMs] of marks) {
-      if (upToMs + MARK_KEPT_MS < epochMs) marks.delete(of);
-    }
+    dropOld(marks, epochMs);
     const upToMs = signedAtMs + toleranceMs;
     marks.set(toleranceMs, upToMs);
     this.#keep({ pool, nonce: `tolerance ${toleranceMs}`, until: upToMs + MARK_KEPT_MS });
@@ -107,9 +114,19 @@ export class Nonces {
   #sweep(nonces: PoolNonces, epochMs: number): void {
     if (Math.abs(epochMs - nonces.sweptAtMs) < SWEEP_MS) return;
     nonces.sweptAtMs = epochMs;
-    for (const [nonce, until] of nonces.untilOf) {
-      if (until < epochMs) nonces.untilOf.delete(nonce);
-    }
+    dropOver(nonces.untilOf, epochMs);
+  }
+}
+
+function dropOver(untilOf: Map<string, number>, epochMs: number): void {
+  for (const [nonce, until] of untilOf) {
+    if (until < epochMs) untilOf.delete(nonce);
+  }
+}
+
+function dropOld(marks: Map<number, number>, epochMs: number): void {
+  for (const [of, upToMs] of marks) {
+    if (upToMs + MARK_KEPT_MS < epochMs) marks.delete(of);
   }
 }
 

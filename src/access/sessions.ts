@@ -16,14 +16,16 @@ const VALUE = 'sessions_of';
 
 type SessionStore = Pick<
   Store,
-  'readSessions' | 'saveSessions' | 'removeSessions' | 'readValue' | 'saveValue'
+  'readSessions' | 'addSession' | 'touchSessions' | 'removeSessions' | 'readValue' | 'saveValue'
 >;
 
 export class Sessions {
   readonly #store: SessionStore;
   readonly #adminHash: string;
   readonly #byHash = new Map<string, SessionRow>();
+  /** What is not written down yet: those that were used, and those that ended. */
   readonly #used = new Set<string>();
+  readonly #ended = new Set<string>();
 
   constructor(store: SessionStore, adminHash: string) {
     this.#store = store;
@@ -49,7 +51,7 @@ export class Sessions {
     await this.#prune(epochMs);
     const id = Buffer.from(crypto.getRandomValues(new Uint8Array(BYTES))).toString('base64url');
     const row = { hash: this.#hashOf(id), createdAt: epochMs, usedAt: epochMs };
-    await this.#store.saveSessions([row]);
+    await this.#store.addSession(row);
     this.#byHash.set(row.hash, row);
     return id;
   }
@@ -70,10 +72,10 @@ export class Sessions {
     return row !== undefined && epochMs - row.usedAt < IDLE_MS_MAX;
   }
 
+  /** Ends the session at once; where the store fails that is written down later. */
   async close(id: string): Promise<void> {
-    const hash = this.#hashOf(id);
-    this.#byHash.delete(hash);
-    await this.#store.removeSessions([hash]);
+    this.#end(this.#hashOf(id));
+    await this.#saveEnded();
   }
 
   /** What a write by this session must carry in a header: known to its pages alone. */
@@ -83,10 +85,15 @@ export class Sessions {
 
   /** Writes down when sessions were last used, and drops those that ended. */
   async save(epochMs: number): Promise<void> {
-    const rows = [...this.#used].map((hash) => this.#byHash.get(hash))
-      .filter((row) => row !== undefined);
-    this.#used.clear();
-    await this.#store.saveSessions(rows);
+    const used = new Map<string, number>();
+    for (const hash of this.#used) {
+      const row = this.#byHash.get(hash);
+      if (row !== undefined) used.set(hash, row.usedAt);
+    }
+    await this.#store.touchSessions(used);
+    for (const [hash, usedAt] of used) {
+      if (this.#byHash.get(hash)?.usedAt === usedAt) this.#used.delete(hash);
+    }
     await this.#prune(epochMs, 0);
   }
 
@@ -95,8 +102,20 @@ export class Sessions {
     const gone = rows.filter((row, at) =>
       epochMs - row.usedAt >= IDLE_MS_MAX || at >= SESSIONS_MAX - room
     );
-    for (const { hash } of gone) this.#byHash.delete(hash);
-    await this.#store.removeSessions(gone.map(({ hash }) => hash));
+    for (const { hash } of gone) this.#end(hash);
+    await this.#saveEnded();
+  }
+
+  #end(hash: string): void {
+    this.#byHash.delete(hash);
+    this.#used.delete(hash);
+    this.#ended.add(hash);
+  }
+
+  async #saveEnded(): Promise<void> {
+    const ended = [...this.#ended];
+    await this.#store.removeSessions(ended);
+    for (const hash of ended) this.#ended.delete(hash);
   }
 
   #hashOf(id: string): string {

@@ -172,8 +172,9 @@ async function run(settings: ServeSettings, parts: Parts): Promise<void> {
   const listeners: Listener[] = [];
   const made = { store, scheduler, directory, governors, listeners };
   const server = await assemble(settings, { ...parts, ...made });
-  await server.desk.start();
-  const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
+  await server.desk.start((pool) => directory.get(pool)?.createdAt ?? 0);
+  const { nonces } = server.access;
+  const housekeeping = new Housekeeping(store, { scheduler, directory, governors, nonces });
   // All files are made by now, and nobody was heard yet.
   await dropPermissions();
   const serving = (answer: Respond) =>

@@ -2,7 +2,7 @@
  * What the server keeps for the people who run it, beside what its callers need: the sessions of
  * the page, its charts and live events, and measures of the process.
  */
-import { epochMsOf } from '../scheduler/clock.ts';
+import { steadyEpochMsOf } from '../scheduler/clock.ts';
 import { FailedLogins } from '../access/failed_logins.ts';
 import { Sessions } from '../access/sessions.ts';
 import { History } from '../scheduler/history.ts';
@@ -40,9 +40,10 @@ export class Desk {
     this.sessions = new Sessions(store, adminHash);
   }
 
-  async start(): Promise<void> {
+  /** @param createdAt when a pool was made, epoch ms. */
+  async start(createdAt: (pool: string) => number): Promise<void> {
     await this.sessions.load();
-    await this.history.load();
+    await this.history.load(createdAt);
     this.lag.start();
     this.history.start();
     this.#saveLater();
@@ -66,6 +67,6 @@ export class Desk {
 
   async #saveSessions(): Promise<void> {
     const { clock } = this.#scheduler;
-    await this.sessions.save(epochMsOf(clock)).catch(() => {});
+    await this.sessions.save(steadyEpochMsOf(clock)).catch(() => {});
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What the HTTP side stands on: handed to every route by the composition root.
  */
-import { epochMsOf } from '../scheduler/clock.ts';
+import { epochMsOf, steadyEpochMsOf } from '../scheduler/clock.ts';
 import type { Access } from '../access/access.ts';
 import type { PeerSource } from '../access/peer_address.ts';
 import type { Deadlines } from '../scheduler/deadlines.ts';
@@ -43,4 +43,9 @@ export function instant({ scheduler: { clock } }: Server): { nowMs: number; shif
 /** Epoch ms on the wire. */
 export function epochMs({ scheduler }: Server): number {
   return epochMsOf(scheduler.clock);
+}
+
+/** Epoch ms by which what is old enough is forgotten. */
+export function steadyEpochMs({ scheduler }: Server): number {
+  return steadyEpochMsOf(scheduler.clock);
 }

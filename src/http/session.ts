@@ -4,7 +4,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Buffer } from 'node:buffer';
 import type { Server } from './server.ts';
-import { epochMs } from './server.ts';
+import { steadyEpochMs } from './server.ts';
 
 export const WRITE_TOKEN_HEADER = 'x-nthbouncer-write-token';
 
@@ -29,7 +29,7 @@ export function sessionOf(request: Request, server: Server): string | null {
   for (const pair of (request.headers.get('cookie') ?? '').split(/; */)) {
     if (!pair.startsWith(`${name}=`)) continue;
     const id = pair.slice(name.length + 1);
-    return server.desk.sessions.isOpen(id, epochMs(server)) ? id : null;
+    return server.desk.sessions.isOpen(id, steadyEpochMs(server)) ? id : null;
   }
   return null;
 }
@@ -44,7 +44,7 @@ export function sessionMayPass(request: Request, server: Server): boolean {
     if (token.length !== wanted.length || !timingSafeEqual(token, wanted)) return false;
     if (!isOwnOrigin(request)) return false;
   }
-  return server.desk.sessions.touch(id, epochMs(server));
+  return server.desk.sessions.touch(id, steadyEpochMs(server));
 }
 
 /** Whether the browser says that a page of this very host sent the request. */

@@ -10,7 +10,7 @@ import { FaultPage, SignedOut, SignIn } from '../admin/layout.tsx';
 import { readBody } from './body.ts';
 import { goTo, pageAnswer, pieceAnswer } from './page_answer.ts';
 import type { Peer, Server } from './server.ts';
-import { epochMs } from './server.ts';
+import { steadyEpochMs } from './server.ts';
 import { isOwnOrigin, sessionCookie, sessionOf } from './session.ts';
 
 const TOKEN_BYTES_MAX = 4096;
@@ -76,7 +76,7 @@ export async function signIn(context: Context, server: Server): Promise<Response
     failedLogins.note(address, nowMs);
     return pageAnswer(context, SignIn({ problem: 'This is not the admin token.' }), 401);
   }
-  const id = await sessions.open(epochMs(server));
+  const id = await sessions.open(steadyEpochMs(server));
   context.header('set-cookie', sessionCookie(raw, id));
   return goTo(context, askedPage(context));
 }
@@ -85,8 +85,9 @@ export async function signOut(context: Context, server: Server): Promise<Respons
   const { raw } = context.req;
   const id = sessionOf(raw, server);
   if (id !== null) {
-    await server.desk.sessions.close(id);
+    const closing = server.desk.sessions.close(id);
     server.desk.watch.recheck(server);
+    await closing;
   }
   context.header('set-cookie', sessionCookie(raw, null));
   return goTo(context, '/admin/sign-in');

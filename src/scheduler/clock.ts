@@ -6,6 +6,8 @@
 
 /** How far the wall clock may drift from what the wire shows before the shift is taken anew. */
 const DRIFT_MS_MAX = 1000;
+/** A wall clock that was set forward is taken for right once it stood for so long. */
+const STEADY_AFTER_MS = 600_000;
 /** The longest delay that a timer keeps; a longer one would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -18,6 +20,11 @@ export interface Clock {
   nowMs(): number;
   /** What to add to an instant of the core's clock for epoch ms. */
   readonly shiftMs: number;
+  /**
+   * The same for deciding what is old enough to be forgotten: a wall clock that is ahead for a
+   * while must not delete what it cannot bring back. Never above the shift.
+   */
+  readonly steadyShiftMs: number;
   /** Takes the shift anew where the wall clock moved by more than 1 s; called once a second. */
   followWallClock(): void;
   /** Ms with fractions, for measuring short spans. */
@@ -28,12 +35,33 @@ export interface Clock {
   soon(call: () => void): void;
 }
 
+/** A shift that goes back at once, and forward once it stood for {@link STEADY_AFTER_MS}. */
+export class SteadyShift {
+  ms = 0;
+  #aheadMs = 0;
+  #aheadSinceMs = 0;
+
+  follow(nowMs: number, shiftMs: number): void {
+    if (shiftMs <= this.ms) this.ms = shiftMs;
+    if (shiftMs !== this.#aheadMs) {
+      this.#aheadMs = shiftMs;
+      this.#aheadSinceMs = nowMs;
+    }
+    if (nowMs - this.#aheadSinceMs >= STEADY_AFTER_MS) this.ms = shiftMs;
+  }
+}
+
 export class SystemClock implements Clock {
   readonly #originMs: number;
+  readonly #steady = new SteadyShift();
   shiftMs = 0;
 
   constructor() {
     this.#originMs = Date.now() - performance.now();
+  }
+
+  get steadyShiftMs(): number {
+    return this.#steady.ms;
   }
 
   nowMs(): number {
@@ -43,6 +71,7 @@ export class SystemClock implements Clock {
   followWallClock(): void {
     const driftMs = Date.now() - (this.#originMs + performance.now() + this.shiftMs);
     if (Math.abs(driftMs) > DRIFT_MS_MAX) this.shiftMs += Math.round(driftMs);
+    this.#steady.follow(this.nowMs(), this.shiftMs);
   }
 
   preciseMs(): number {
@@ -72,4 +101,9 @@ export function pause(clock: Clock, delayMs: number): Promise<void> {
 /** Now on the wire: epoch ms. */
 export function epochMsOf(clock: Pick<Clock, 'nowMs' | 'shiftMs'>): number {
   return clock.nowMs() + clock.shiftMs;
+}
+
+/** Epoch ms by which what is old enough is forgotten: see {@link Clock.steadyShiftMs}. */
+export function steadyEpochMsOf(clock: Pick<Clock, 'nowMs' | 'steadyShiftMs'>): number {
+  return clock.nowMs() + clock.steadyShiftMs;
 }

@@ -53,6 +53,8 @@ export class Directory {
   readonly #vault: Vault | null;
   readonly #baseDomain: string;
   readonly #entries = new Map<string, Entry>();
+  /** When keys were used, by their ids, as the store has not taken it yet. */
+  readonly #unsavedUses = new Map<string, number>();
   readonly #hosts = new Map<string, string>();
   /** The pools of the hosts that upstream settings name, in lower case. */
   readonly hosts: ReadonlyMap<string, string> = this.#hosts;
@@ -183,11 +185,15 @@ export class Directory {
   async saveUses(): Promise<void> {
     const { clock, keyUses } = this.#scheduler;
     keyUses.stamp(clock.nowMs());
-    const uses = new Map<string, number>();
     for (const { keys } of this.#entries.values()) {
-      for (const [id, atMs] of keys.takeUses(clock.shiftMs)) uses.set(id, atMs);
+      for (const [id, atMs] of keys.takeUses(clock.shiftMs)) this.#unsavedUses.set(id, atMs);
     }
-    if (uses.size > 0) await this.#store.touchKeys(uses);
+    const uses = new Map(this.#unsavedUses);
+    if (uses.size === 0) return;
+    await this.#store.touchKeys(uses);
+    for (const [id, atMs] of uses) {
+      if (this.#unsavedUses.get(id) === atMs) this.#unsavedUses.delete(id);
+    }
   }
 
   /** @throws HostTakenError where a host would have two pools after the changes, or is ours. */

@@ -1,9 +1,10 @@
 /**
  * What each pool did lately, for charts: per span a ring of so many cells, so that a day of it
  * takes as much room as a minute. A pool gets its rings when it first does something, and loses
- * them when it has done nothing for a day; there is room for so many pools. Finished cells are
- * stored, so that the charts survive a restart.
+ * them when it has done nothing for a day, by no wall clock; there is room for so many pools.
+ * Finished cells are stored, so that the charts survive a restart.
  */
+import type { Pool } from '../core/pool.ts';
 import { epochMsOf } from './clock.ts';
 import type { HistoryRow, Store } from '../store/store.ts';
 import { log, messageOf } from '../log.ts';
@@ -25,6 +26,9 @@ const SAMPLE_MS = SPANS['5m'].stepMs;
 const SAMPLES_A_SAVE = 6;
 const POOLS_MAX = 2_000;
 
+/** Samples of a day. */
+const IDLE_SAMPLES_MAX = SPANS['24h'].stepMs * SPANS['24h'].cells / SAMPLE_MS;
+
 /** One cell: most slots in use, the limit, most waiters, starts and refusals. */
 type Cell = [inUse: number, limit: number, queued: number, granted: number, refused: number];
 const EMPTY: Readonly<Cell> = [0, 0, 0, 0, 0];
@@ -37,6 +41,14 @@ interface Ring {
 }
 
 type Rings = Readonly<Record<Span, Ring>>;
+
+/** What is kept of one pool: a later one of its name is another. */
+interface Kept {
+  readonly pool: Pool;
+  readonly rings: Rings;
+  /** Samples since it last did something. */
+  idle: number;
+}
 
 /** What a pool had answered in all when it was looked at last. */
 type Counts = Readonly<Pick<PoolTally, 'granted' | 'refused'>>;
@@ -57,7 +69,7 @@ export interface Series {
 export class History {
   readonly #store: Pick<Store, 'readHistory' | 'saveHistory'>;
   readonly #scheduler: Scheduler;
-  readonly #pools = new Map<string, Rings>();
+  readonly #pools = new Map<string, Kept>();
   /** Of every pool that there is, with rings or without: a count is a start once. */
   readonly #counted = new WeakMap<PoolTally, Counts>();
   readonly #unsaved = new Map<string, HistoryRow>();
@@ -70,12 +82,16 @@ export class History {
     this.#scheduler = scheduler;
   }
 
-  async load(): Promise<void> {
-    for (const { span, at, points } of await this.#store.readHistory()) {
+  /** @param createdAt when the pool was made: what was noted before is of another of its name. */
+  async load(createdAt: (pool: string) => number = () => 0): Promise<void> {
+    for (const row of await this.#store.readHistory()) {
+      const { span, at } = row;
       if (!isSpan(span)) continue;
-      const step = Math.floor(at / SPANS[span].stepMs);
-      for (const [name, cell] of Object.entries(JSON.parse(points) as Record<string, Cell>)) {
-        if (this.#scheduler.pools.has(name)) put(this.#ringsOf(name)?.[span], step, cell);
+      const { stepMs } = SPANS[span];
+      for (const [name, cell] of pointsOf(row)) {
+        const pool = this.#scheduler.pools.get(name);
+        if (pool === undefined || at + stepMs <= createdAt(name)) continue;
+        put(this.#keptOf(pool)?.rings[span], Math.floor(at / stepMs), cell);
       }
     }
   }
@@ -97,6 +113,7 @@ export class History {
     const epochMs = this.#epochMs();
     tally.keep(pools);
     this.#finish(epochMs);
+    this.#forget();
     for (const pool of pools.values()) {
       const counts = tally.of(pool.name);
       const { granted, refused } = counts;
@@ -107,10 +124,13 @@ export class History {
       const starts = granted - last.granted;
       const refusals = refused - last.refused;
       if (inUse + queued + starts + refusals === 0) continue;
-      const rings = this.#ringsOf(pool.name);
-      if (rings === undefined) continue;
+      const kept = this.#keptOf(pool);
+      if (kept === undefined) continue;
+      kept.idle = 0;
       const cell: Cell = [inUse, pool.governor.limit, queued, starts, refusals];
-      for (const span of NAMES) add(rings[span], Math.floor(epochMs / SPANS[span].stepMs), cell);
+      for (const span of NAMES) {
+        add(kept.rings[span], Math.floor(epochMs / SPANS[span].stepMs), cell);
+      }
     }
     this.#samples++;
     if (this.#samples % SAMPLES_A_SAVE === 0) void this.save();
@@ -142,7 +162,8 @@ export class History {
 
   read(pool: string, span: Span): Series {
     const { stepMs, cells } = SPANS[span];
-    const ring = this.#pools.get(pool)?.[span];
+    const kept = this.#pools.get(pool);
+    const ring = this.#isCurrent(kept) ? kept.rings[span] : undefined;
     // A step that nothing was noted of yet is no drop to zero.
     const last = this.#current.get(span) ?? Math.floor(this.#epochMs() / stepMs);
     const series: Series = {
@@ -166,7 +187,7 @@ export class History {
     return series;
   }
 
-  /** Hands over the cells whose step is over, and forgets pools that did nothing for a day. */
+  /** Hands over the cells whose step is over. */
   #finish(epochMs: number): void {
     for (const span of NAMES) {
       const step = Math.floor(epochMs / SPANS[span].stepMs);
@@ -174,18 +195,24 @@ export class History {
       this.#current.set(span, step);
       if (before !== undefined && before !== step) this.#keep(span, before);
     }
-    const day = SPANS['24h'];
-    const oldest = Math.floor(epochMs / day.stepMs) - day.cells;
-    for (const [name, rings] of this.#pools) {
-      const isOld = rings['24h'].steps.every((step) => step <= oldest);
-      if (isOld || !this.#scheduler.pools.has(name)) this.#pools.delete(name);
+  }
+
+  /** Forgets pools that are gone, or did nothing for a day. */
+  #forget(): void {
+    for (const [name, kept] of this.#pools) {
+      kept.idle += 1;
+      if (kept.idle > IDLE_SAMPLES_MAX || !this.#isCurrent(kept)) this.#pools.delete(name);
     }
+  }
+
+  #isCurrent(kept: Kept | undefined): kept is Kept {
+    return kept !== undefined && this.#scheduler.pools.get(kept.pool.name) === kept.pool;
   }
 
   #keep(span: Span, step: number): void {
     const { stepMs, cells } = SPANS[span];
     const points: Record<string, Cell> = {};
-    for (const [name, rings] of this.#pools) {
+    for (const [name, { rings }] of this.#pools) {
       const cell = cellOf(rings[span], step);
       if (cell !== undefined) points[name] = cell;
     }
@@ -195,21 +222,41 @@ export class History {
     this.#unsaved.set(`${span} ${cell}`, row);
   }
 
-  #ringsOf(name: string): Rings | undefined {
-    const known = this.#pools.get(name);
-    if (known !== undefined || this.#pools.size >= POOLS_MAX) return known;
+  #keptOf(pool: Pool): Kept | undefined {
+    const known = this.#pools.get(pool.name);
+    if (this.#isCurrent(known)) return known;
+    if (known === undefined && this.#pools.size >= POOLS_MAX) return undefined;
     const rings: Rings = {
       '5m': makeRing(SPANS['5m'].cells),
       '1h': makeRing(SPANS['1h'].cells),
       '24h': makeRing(SPANS['24h'].cells),
     };
-    this.#pools.set(name, rings);
-    return rings;
+    const kept = { pool, rings, idle: 0 };
+    this.#pools.set(pool.name, kept);
+    return kept;
   }
 
   #epochMs(): number {
     return epochMsOf(this.#scheduler.clock);
   }
+}
+
+/** The cells of a row by pool, but for those that cannot be read. */
+function pointsOf({ span, at, points }: HistoryRow): [string, Cell][] {
+  try {
+    const cells = Object.entries(JSON.parse(points) as Record<string, unknown>);
+    return cells.filter((entry): entry is [string, Cell] => isCell(entry[1]));
+  } catch {
+    log.warn('the chart of {span} lacks what began at {at}: what is stored cannot be read', {
+      span,
+      at: new Date(at).toISOString(),
+    });
+    return [];
+  }
+}
+
+function isCell(value: unknown): value is Cell {
+  return Array.isArray(value) && value.length === EMPTY.length && value.every(Number.isFinite);
 }
 
 export function isSpan(text: string): text is Span {
@@ -229,8 +276,6 @@ function cellOf(ring: Ring | undefined, step: number): Cell | undefined {
 function put(ring: Ring | undefined, step: number, cell: Cell): void {
   if (ring === undefined) return;
   const at = step % ring.size;
-  // What is older than what stands there is not put in its place.
-  if ((ring.steps[at] ?? -1) > step) return;
   ring.steps[at] = step;
   ring.cells[at] = [...cell];
 }

@@ -7,7 +7,7 @@ import { log, messageOf } from '../log.ts';
 import type { Retention, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
 import type { Timer } from './clock.ts';
-import { epochMsOf, pause } from './clock.ts';
+import { pause, steadyEpochMsOf } from './clock.ts';
 import type { Directory } from './directory.ts';
 import type { GovernorKeeper } from './governor_keeper.ts';
 import { hasStartsToRestore } from './restore_starts.ts';
@@ -30,6 +30,7 @@ export interface HousekeepingParts {
   readonly scheduler: Scheduler;
   readonly directory: Directory;
   readonly governors: GovernorKeeper;
+  readonly nonces: { prune(epochMs: number): void };
 }
 
 export class Housekeeping {
@@ -37,14 +38,16 @@ export class Housekeeping {
   readonly #scheduler: Scheduler;
   readonly #directory: Directory;
   readonly #governors: GovernorKeeper;
+  readonly #nonces: HousekeepingParts['nonces'];
   readonly #timers = new Map<string, Timer>();
   /** What was told of work that fails; it is told again only when that changes. */
   readonly #told = new Map<string, string>();
   #shiftMs: number;
 
   constructor(store: Store, parts: HousekeepingParts) {
-    const { scheduler, directory, governors } = parts;
+    const { scheduler, directory, governors, nonces } = parts;
     this.#governors = governors;
+    this.#nonces = nonces;
     this.#store = store;
     this.#scheduler = scheduler;
     this.#directory = directory;
@@ -108,7 +111,9 @@ export class Housekeeping {
   }
 
   async #prune(): Promise<void> {
-    await this.#store.pruneNonces(this.#epochMs());
+    const epochMs = this.#epochMs();
+    this.#nonces.prune(epochMs);
+    await this.#store.pruneNonces(epochMs);
     for (const pool of await this.#store.loggedPools()) {
       do {
         await pause(this.#scheduler.clock, PRUNE_STEP_MS);
@@ -127,6 +132,6 @@ export class Housekeeping {
   }
 
   #epochMs(): number {
-    return epochMsOf(this.#scheduler.clock);
+    return steadyEpochMsOf(this.#scheduler.clock);
   }
 }

@@ -207,8 +207,12 @@ export class LibsqlStore implements Store {
     return readChanges(this.#connection, pool, limit);
   }
 
-  saveSessions(sessions: readonly SessionRow[]): Promise<void> {
-    return desk.saveSessions(this.#connection, sessions);
+  addSession(session: SessionRow): Promise<void> {
+    return desk.addSession(this.#connection, session);
+  }
+
+  touchSessions(usedAt: ReadonlyMap<string, number>): Promise<void> {
+    return desk.touchSessions(this.#connection, usedAt);
   }
 
   removeSessions(hashes: readonly string[]): Promise<void> {

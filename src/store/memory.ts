@@ -138,8 +138,16 @@ export class MemoryStore implements Store {
     return Promise.resolve(kept.toReversed().slice(0, limit));
   }
 
-  saveSessions(rows: readonly SessionRow[]): Promise<void> {
-    for (const row of rows) this.#sessions.set(row.hash, row);
+  addSession(row: SessionRow): Promise<void> {
+    this.#sessions.set(row.hash, row);
+    return Promise.resolve();
+  }
+
+  touchSessions(times: ReadonlyMap<string, number>): Promise<void> {
+    for (const [hash, usedAt] of times) {
+      const row = this.#sessions.get(hash);
+      if (row !== undefined) this.#sessions.set(hash, { ...row, usedAt });
+    }
     return Promise.resolve();
   }
 

@@ -198,7 +198,9 @@ export interface Store {
   ): Promise<void>;
   /** A pool's newest changes first, at most `limit`. */
   readChanges(pool: string, limit: number): Promise<readonly ChangeRow[]>;
-  saveSessions(rows: readonly SessionRow[]): Promise<void>;
+  addSession(row: SessionRow): Promise<void>;
+  /** Those of these sessions that are still there were used at these epoch ms, by their hash. */
+  touchSessions(usedAt: ReadonlyMap<string, number>): Promise<void>;
   removeSessions(hashes: readonly string[]): Promise<void>;
   readSessions(): Promise<readonly SessionRow[]>;
   saveHistory(rows: readonly HistoryRow[]): Promise<void>;

@@ -50,6 +50,17 @@ describe('Nonces', () => {
     expect(nonces.sizeOf('p')).toBe(2);
   });
 
+  test('prune forgets what ran out, of pools too that nobody calls', () => {
+    const nonces = new Nonces(nothing);
+    nonces.take('p', signed('a', 100), 80);
+    nonces.take('p', signed('b', 200), 180);
+    nonces.prune(150);
+    expect(nonces.sizeOf('p')).toBe(1);
+    expect(nonces.take('p', signed('a', 100), 150)).toBe('forgotten');
+    nonces.prune(1e9);
+    expect(nonces.sizeOf('p')).toBe(0);
+  });
+
   test('what a tolerance may have forgotten is written seldom, and not for ever', () => {
     const rows: NonceRow[] = [];
     const nonces = new Nonces((row) => rows.push(row));

@@ -184,7 +184,7 @@ describe('the history', () => {
   it('has the points of each span, and survives a restart in bounded rows', async () => {
     const test = await TestServer.start();
     await test.openPool('p1', { concurrency: { limit: 2 } });
-    await test.server.desk.start();
+    await test.server.desk.start(() => 0);
     await test.acquire('p1');
     await test.acquire('p1');
     await test.acquire('p1');

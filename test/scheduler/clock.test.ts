@@ -48,6 +48,35 @@ describe('SystemClock.shiftMs', () => {
   });
 });
 
+describe('SystemClock.steadyShiftMs', () => {
+  const follow = (clock: SystemClock, ms: number) => {
+    for (let passed = 0; passed < ms; passed += 1000) {
+      vi.advanceTimersByTime(1000);
+      clock.followWallClock();
+    }
+    return clock.steadyShiftMs;
+  };
+
+  it('goes forward with a wall clock that stands there for ten minutes, and no sooner', () => {
+    const clock = new SystemClock();
+    jump(3_600_000);
+    expect(follow(clock, 599_000)).toBe(0);
+    jump(60_000);
+    expect(follow(clock, 600_000)).toBe(0);
+    expect(follow(clock, 1000)).toBe(3_660_000);
+  });
+
+  it('goes back with it at once, and forgets that it was ahead', () => {
+    const clock = new SystemClock();
+    jump(86_400_000);
+    expect(follow(clock, 60_000)).toBe(0);
+    jump(-86_400_000);
+    expect(follow(clock, 1_200_000)).toBe(0);
+    jump(-5000);
+    expect(follow(clock, 1000)).toBe(-5000);
+  });
+});
+
 describe('SystemClock.after', () => {
   it('calls once, at the delay', () => {
     const call = vi.fn();

@@ -235,12 +235,15 @@ describe('Directory and its keys', () => {
     expect(store.keys.has('more')).toBe(false);
   });
 
-  it('saveUses writes down which keys were used, once', async () => {
+  it('saveUses writes down which keys were used, once, and later what failed', async () => {
     const { rig, store, directory } = table();
     const entry = await directory.put(spec('a'));
     await directory.addKeys(entry, [key('k1'), key('k2')]);
     entry.keys.find('nb_live_k1', () => T0);
     rig.clock.stall(10);
+    store.trouble = 'failed';
+    await expect(directory.saveUses()).rejects.toThrow();
+    store.trouble = null;
     await directory.saveUses();
     expect([...store.uses]).toEqual([['k1', T0 + 10]]);
     store.uses.clear();

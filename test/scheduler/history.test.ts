@@ -3,6 +3,7 @@
  * finished cell is stored, sooner or later.
  */
 import { describe, expect, it } from 'vitest';
+import { epochMsOf } from '../../src/scheduler/clock.ts';
 import { History, SPANS } from '../../src/scheduler/history.ts';
 import type { HistoryRow } from '../../src/store/store.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -133,6 +134,43 @@ describe('History.sample', () => {
     step();
     expect(starts()).toEqual([2]);
   });
+
+  it('begins anew with one that is made again before anybody looked', () => {
+    const { rig, tally, step, starts } = charts();
+    tally.of('a').granted += 3;
+    step();
+    rig.scheduler.turn((nowMs, bouncer) => {
+      bouncer.remove(nowMs, 'a');
+      bouncer.create(nowMs, 'a', { settings: settings() });
+    });
+    expect(starts()).toEqual([]);
+  });
+});
+
+describe('a wall clock that jumps', () => {
+  it('back, shows what comes from then on', () => {
+    const { rig, tally, step, starts } = charts();
+    tally.of('a').granted += 3;
+    step();
+    rig.clock.jumpWall(-DAY_MS / 2);
+    rig.clock.followWallClock();
+    tally.of('a').granted += 2;
+    step();
+    expect(starts()).toEqual([2]);
+    expect(starts('a', '24h')).toEqual([2]);
+  });
+
+  it('far ahead for a moment, loses nothing of the day', () => {
+    const { rig, tally, step, starts } = charts();
+    tally.of('a').granted += 3;
+    step();
+    for (const ms of [30 * DAY_MS, -30 * DAY_MS]) {
+      rig.clock.jumpWall(ms);
+      rig.clock.followWallClock();
+      step();
+    }
+    expect(starts('a', '24h')).toEqual([3]);
+  });
 });
 
 describe('History.save', () => {
@@ -183,5 +221,29 @@ describe('History.save', () => {
     const next = new History(store, rig.scheduler);
     await next.load();
     expect(next.read('a', '5m').granted.at(-1)).toBe(3);
+  });
+
+  it('is left out of the next process where it is of an earlier pool, or no cell', async () => {
+    const { rig, store, history, tally, step } = charts();
+    tally.of('a').granted += 3;
+    step();
+    step();
+    tally.of('a').granted += 2;
+    step();
+    await history.close();
+    const load = async (createdAt: number) => {
+      const next = new History(store, rig.scheduler);
+      await next.load(() => createdAt);
+      return next.read('a', '5m').granted.filter((count) => count > 0);
+    };
+    expect(await load(0)).toEqual([3, 2]);
+    expect(await load(epochMsOf(rig.clock))).toEqual([2]);
+    const last = [...store.kept.values()].find(({ span, points }) =>
+      span === '5m' && points.includes(',2,0]')
+    )!;
+    for (const points of ['{', '7', '{"a":[1,2]}', '{"a":{}}', '{"a":[0,2,0,null,0]}']) {
+      store.kept.set(`5m ${last.cell}`, { ...last, points });
+      expect(await load(0)).toEqual([3]);
+    }
   });
 });

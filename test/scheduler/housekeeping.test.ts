@@ -3,6 +3,7 @@
  * still while the store fails.
  */
 import { describe, expect, it } from 'vitest';
+import { Nonces } from '../../src/access/nonces.ts';
 import { startLog } from '../../src/log.ts';
 import { epochMsOf } from '../../src/scheduler/clock.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
@@ -17,8 +18,9 @@ function table() {
   const { scheduler, store } = rig;
   const directory = new Directory(store, scheduler);
   const governors = new GovernorKeeper(store, scheduler);
-  const housekeeping = new Housekeeping(store, { scheduler, directory, governors });
-  return { rig, directory, housekeeping };
+  const nonces = new Nonces(() => {});
+  const housekeeping = new Housekeeping(store, { scheduler, directory, governors, nonces });
+  return { rig, directory, nonces, housekeeping };
 }
 
 describe('Housekeeping', () => {
@@ -85,6 +87,24 @@ describe('Housekeeping', () => {
     housekeeping.stop();
     const told = lines.flatMap((line) => line.match(/cause ./) ?? []);
     expect(told).toEqual(['cause a', 'cause b', 'cause b']);
+  });
+
+  it('deletes nothing for a wall clock that is far ahead for a while', async () => {
+    const { rig, housekeeping, directory } = table();
+    await directory.put(PoolSpec.parse({ name: 'p', log: { retentionDays: 1 } }));
+    const ages: number[] = [];
+    rig.store.loggedPools = () => Promise.resolve(['p']);
+    rig.store.pruneLog = ({ since }) => {
+      ages.push(rig.clock.nowMs() - since);
+      return Promise.resolve(false);
+    };
+    rig.store.pruneNonces = (before) => Promise.resolve(void ages.push(rig.clock.nowMs() - before));
+    housekeeping.start();
+    rig.clock.jumpWall(400 * 86_400_000);
+    await rig.clock.pass(120_000);
+    expect(rig.clock.shiftMs).toBe(400 * 86_400_000);
+    expect(ages.length).toBeGreaterThan(4);
+    expect(Math.min(...ages)).toBeGreaterThanOrEqual(0);
   });
 
   it('prunes no row of the last minute of a pool whose rates need it after a crash', async () => {

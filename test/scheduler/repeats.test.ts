@@ -19,6 +19,7 @@ async function make(store = new MemoryStore()) {
   const { leases, fence, attempt } = await store.open();
   const clock: Clock = {
     shiftMs: 0,
+    steadyShiftMs: 0,
     nowMs: () => NOW_MS,
     preciseMs: () => NOW_MS,
     followWallClock: () => {},

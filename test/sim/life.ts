@@ -6,6 +6,7 @@
 import { SystemClock } from '../../src/scheduler/clock.ts';
 import { Directory } from '../../src/scheduler/directory.ts';
 import { GovernorKeeper } from '../../src/scheduler/governor_keeper.ts';
+import { Nonces } from '../../src/access/nonces.ts';
 import { Housekeeping } from '../../src/scheduler/housekeeping.ts';
 import type { SchedulerEvents } from '../../src/scheduler/scheduler.ts';
 import { Repeats } from '../../src/scheduler/repeats.ts';
@@ -57,7 +58,8 @@ export class Life {
     this.repeats = new Repeats(this.scheduler);
     const { scheduler, directory } = this;
     const governors = new GovernorKeeper(this.#store, scheduler);
-    new Housekeeping(this.#store, { scheduler, directory, governors }).start();
+    const nonces = new Nonces(() => {});
+    new Housekeeping(this.#store, { scheduler, directory, governors, nonces }).start();
   }
 
   /** Ends the process between two steps, whatever it is doing. */

@@ -226,9 +226,11 @@ describe.each(MAKERS)('%s store', (_, make) => {
   test('sessions and the rings of the history are kept, and overwritten in place', async () => {
     const { store } = await opened();
     const session = { hash: 'h1', createdAt: T0, usedAt: T0 };
-    await store.saveSessions([session, { ...session, hash: 'h2' }]);
-    await store.saveSessions([{ ...session, usedAt: T0 + 5 }]);
+    await store.addSession(session);
+    await store.addSession({ ...session, hash: 'h2' });
     await store.removeSessions(['h2', 'h3']);
+    await store.touchSessions(new Map([[session.hash, T0 + 5], ['h2', T0 + 5]]));
+    await store.touchSessions(new Map());
     expect(await store.readSessions()).toEqual([{ ...session, usedAt: T0 + 5 }]);
     const row = { span: '5m', cell: 3, at: T0, points: '{}' };
     await store.saveHistory([row, { ...row, cell: 4 }]);

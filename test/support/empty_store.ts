@@ -55,7 +55,11 @@ export class EmptyStore implements Store {
     return Promise.resolve();
   }
 
-  saveSessions(): Promise<void> {
+  addSession(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  touchSessions(): Promise<void> {
     return Promise.resolve();
   }
 
@@ -79,7 +83,7 @@ export class EmptyStore implements Store {
     return Promise.resolve([]);
   }
 
-  pruneNonces(): Promise<void> {
+  pruneNonces(_before: number): Promise<void> {
     return Promise.resolve();
   }
 

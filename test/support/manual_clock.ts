@@ -2,7 +2,7 @@
  * A clock that stands still until the test lets time pass. Timers run in the order of their
  * instants, each with all that follows from it done before the next; nothing ever really waits.
  */
-import type { Clock, Timer } from '../../src/scheduler/clock.ts';
+import { type Clock, SteadyShift, type Timer } from '../../src/scheduler/clock.ts';
 import { T0 } from './pools.ts';
 
 /** More passes of the microtask queue than any chain of promises in a test is long. */
@@ -17,11 +17,16 @@ interface Armed {
 
 export class ManualClock implements Clock {
   shiftMs = 0;
+  readonly #steady = new SteadyShift();
   #nowMs = T0;
   #wallAheadMs = 0;
   #order = 0;
   #armed: Armed[] = [];
   #soon: (() => void)[] = [];
+
+  get steadyShiftMs(): number {
+    return this.#steady.ms;
+  }
 
   nowMs(): number {
     return this.#nowMs;
@@ -44,6 +49,7 @@ export class ManualClock implements Clock {
   followWallClock(): void {
     const driftMs = this.#wallAheadMs - this.shiftMs;
     if (Math.abs(driftMs) > DRIFT_MS_MAX) this.shiftMs += driftMs;
+    this.#steady.follow(this.#nowMs, this.shiftMs);
   }
 
   after(delayMs: number, call: () => void): Timer {

@@ -78,12 +78,12 @@ export class Learning {
     const at = { random: this.#random, sequence: this.lastSequence };
     if (learn) this.headers.seed(nowMs, saved, at);
     if (nowMs - saved.atMs > SAVED_MS_MAX) return;
-    if (saved.level !== null) this.level.seed(saved.level);
-    if (saved.perSecond !== null && learn) {
-      this.learned.seed(nowMs, saved.perSecond, saved.cycleMs);
-    }
-    if (saved.pausedUntilMs === null || saved.pausedUntilMs <= nowMs) return;
-    this.pause.until(nowMs, Math.min(saved.pausedUntilMs, nowMs + maxPauseMs));
+    const { level, perSecond, cycleMs, pausedUntilMs: untilMs } = saved;
+    if (level !== null) this.level.seed(level);
+    if (perSecond !== null && learn) this.learned.seed(nowMs, perSecond, cycleMs);
+    if (untilMs === null || untilMs <= nowMs) return;
+    // No longer than it was then, whatever the wall clock did.
+    this.pause.until(nowMs, nowMs + Math.min(untilMs - nowMs, untilMs - saved.atMs, maxPauseMs));
     this.scout.enterAfterPause(nowMs, this.pause.untilMs);
   }
 

@@ -2,22 +2,30 @@
  * The rows behind the admin page: signed-in sessions, and the history of its charts, whose rings
  * are overwritten in place and so never grow.
  */
-import { inArray, sql } from 'drizzle-orm';
+import { eq, inArray, sql } from 'drizzle-orm';
 import { history, session } from '../../../db/schema.ts';
 import type { HistoryRow, SessionRow } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { statement } from './rows.ts';
 
-export async function saveSessions(
-  connection: Connection,
-  rows: readonly SessionRow[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  const query = connection.drizzle.insert(session).values([...rows]).onConflictDoUpdate({
-    target: session.hash,
-    set: { usedAt: sql`excluded.used_at` },
-  });
+export async function addSession(connection: Connection, row: SessionRow): Promise<void> {
+  const query = connection.drizzle.insert(session).values(row).onConflictDoNothing();
   await connection.write([statement(query)]);
+}
+
+/** A session that was removed meanwhile stays so, in whichever order the writes come. */
+export async function touchSessions(
+  connection: Connection,
+  times: ReadonlyMap<string, number>,
+): Promise<void> {
+  if (times.size === 0) return;
+  const { drizzle } = connection;
+  const statements = Array.from(
+    times,
+    ([hash, usedAt]) =>
+      statement(drizzle.update(session).set({ usedAt }).where(eq(session.hash, hash))),
+  );
+  await connection.write(statements);
 }
 
 export async function removeSessions(

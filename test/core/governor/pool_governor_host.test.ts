@@ -65,6 +65,18 @@ describe('settings', () => {
     expect(driver.governor.status(T0).rpm).toBeNull();
   });
 
+  test('a pause lasts no longer after a restart than before, whatever the wall clock did', () => {
+    const leftMs = (atMs: number, pausedMs: number) => {
+      const pausedUntilMs = atMs + pausedMs;
+      const saved = { atMs, level: null, perSecond: null, cycleMs: 0, pausedUntilMs };
+      const { governor } = new Driver({}, { saved });
+      return (governor.status(T0).pausedUntil ?? T0) - T0;
+    };
+    expect([leftMs(T0 - 1000, 5000), leftMs(T0, 5000), leftMs(T0 - 5000, 5000)])
+      .toEqual([4000, 5000, 0]);
+    expect(leftMs(T0 + 3_600_000, 5000)).toBe(5000);
+  });
+
   test('forget drops what was learned, pauses too, and leaves the operator rates counting', () => {
     const driver = new Driver({ concurrency: { limit: 4 }, rate: { rpm: 100 } });
     driver.rounds(6, 300);
