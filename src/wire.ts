@@ -102,6 +102,13 @@ const Rate = z.strictObject({
   maxPauseMs: whole(0, 86_400_000).default(300_000),
 });
 
+const Log = z.strictObject({
+  retentionDays: whole(1, 3_650).default(30),
+  rowsMax: whole(0, 100_000_000).default(1_000_000),
+});
+/** Also for the rows of pools that exist no more. */
+export const LOG_DEFAULTS = Log.parse({});
+
 const settings = {
   concurrency: Concurrency.prefault({}),
   queue: z.strictObject({
@@ -112,10 +119,7 @@ const settings = {
   rate: Rate.prefault({}),
   access: AccessSpec.prefault({}),
   upstream: UpstreamSpec.nullable().default(null),
-  log: z.strictObject({
-    retentionDays: whole(1, 3_650).default(30),
-    rowsMax: whole(0, 100_000_000).default(1_000_000),
-  }).prefault({}),
+  log: Log.prefault({}),
 };
 
 /** A pool as the admin API and the configuration file have it. */

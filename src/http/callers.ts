@@ -105,7 +105,7 @@ export class Callers {
 
   #write(log: AccessLog, call: Call, what: Noted): string {
     const id = this.#server.scheduler.nextAttempt();
-    log.refuse({
+    log.noteRefusal({
       id,
       at: epochMs(this.#server),
       pool: what.pool,

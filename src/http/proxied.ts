@@ -237,7 +237,7 @@ export class Proxied implements UnderWay {
     const { scheduler } = this.#server;
     const upstreamStatus = this.#head?.status ?? null;
     const ownStatus = told === 'client_gone' || told === 'granted' ? null : ERRORS[told].status;
-    scheduler.log.grant({
+    scheduler.log.noteGrant({
       id: lease.attempt,
       at: lease.grantedAtMs + scheduler.clock.shiftMs,
       pool: lease.pool,

@@ -32,12 +32,13 @@ export class AccessLog {
     this.#clock = clock;
   }
 
-  grant(entry: LogEntry): void {
+  /** The row of a grant that is told of when it has ended: it has one, whatever became of it. */
+  noteGrant(entry: LogEntry): void {
     this.tally.note(entry);
     this.#write(entry);
   }
 
-  refuse(entry: LogEntry): void {
+  noteRefusal(entry: LogEntry): void {
     this.tally.note(entry);
     const name = `${entry.pool} ${entry.outcome}`;
     let second = this.#seconds.get(name);

@@ -6,6 +6,7 @@ import { WINDOW_MS } from '../core/governor/rolling_window.ts';
 import { log, messageOf } from '../log.ts';
 import type { Retention, Store } from '../store/store.ts';
 import { StoreError } from '../store/store.ts';
+import { LOG_DEFAULTS } from '../wire.ts';
 import type { Timer } from './clock.ts';
 import { pause, steadyEpochMsOf } from './clock.ts';
 import type { Directory } from './directory.ts';
@@ -23,8 +24,6 @@ const PRUNE_MS = 30_000;
 const PRUNE_STEP_MS = 50;
 const DAY_MS = 86_400_000;
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** For the rows of pools that exist no more. */
-const ORPHAN_RETENTION = { retentionDays: 30, rowsMax: 1_000_000 };
 
 export interface HousekeepingParts {
   readonly scheduler: Scheduler;
@@ -124,7 +123,7 @@ export class Housekeeping {
 
   #retentionOf(pool: string): Retention {
     const spec = this.#directory.get(pool)?.spec;
-    const { retentionDays, rowsMax } = spec?.log ?? ORPHAN_RETENTION;
+    const { retentionDays, rowsMax } = spec?.log ?? LOG_DEFAULTS;
     const epochMs = this.#epochMs();
     const since = epochMs - retentionDays * DAY_MS;
     const sparedSince = spec && hasStartsToRestore(spec) ? epochMs - WINDOW_MS : NEVER;

@@ -85,14 +85,14 @@ export class Teller {
   }
 
   refuse(pool: string, attempt: Attempt, refused: Refused): Refused {
-    this.#log.refuse(entryOf(refused, attempt, { pool, at: this.#epochMs() }));
+    this.#log.noteRefusal(entryOf(refused, attempt, { pool, at: this.#epochMs() }));
     return refused;
   }
 
   /** A refusal that nobody is left to hear. */
   callerGone(pool: string, attempt: Attempt, refused: Refused): Refused {
     const entry = entryOf(refused, attempt, { pool, at: this.#epochMs() });
-    this.#log.refuse({ ...entry, outcome: 'client_gone', status: null });
+    this.#log.noteRefusal({ ...entry, outcome: 'client_gone', status: null });
     return refused;
   }
 

@@ -35,7 +35,7 @@ function table() {
 describe('AccessLog', () => {
   it('gives 100 refusals a second a row each, and counts the rest in one', async () => {
     const { clock, rows, log } = table();
-    for (let each = 0; each < 250; each++) log.refuse(entry({ id: `${each}`, at: T0 + each }));
+    for (let each = 0; each < 250; each++) log.noteRefusal(entry({ id: `${each}`, at: T0 + each }));
     expect(rows).toHaveLength(100);
     await clock.pass(1000);
     expect(rows).toHaveLength(101);
@@ -53,9 +53,9 @@ describe('AccessLog', () => {
   it('counts each pool and code apart', async () => {
     const { clock, rows, log } = table();
     for (let each = 0; each < 101; each++) {
-      log.refuse(entry());
-      log.refuse(entry({ pool: 'b' }));
-      log.refuse(entry({ outcome: 'queue_timeout' }));
+      log.noteRefusal(entry());
+      log.noteRefusal(entry({ pool: 'b' }));
+      log.noteRefusal(entry({ outcome: 'queue_timeout' }));
     }
     await clock.pass(1000);
     const summaries = rows.filter(({ count }) => count !== undefined);
@@ -69,7 +69,7 @@ describe('AccessLog', () => {
   it('starts anew each second, and writes no summary of nothing', async () => {
     const { clock, rows, log } = table();
     for (let second = 0; second < 3; second++) {
-      for (let each = 0; each < 100; each++) log.refuse(entry());
+      for (let each = 0; each < 100; each++) log.noteRefusal(entry());
       await clock.pass(1000);
     }
     expect(rows).toHaveLength(300);
@@ -78,7 +78,7 @@ describe('AccessLog', () => {
 
   it('writes the last summary when it is asked to, and leaves no timer', () => {
     const { clock, rows, log } = table();
-    for (let each = 0; each < 103; each++) log.refuse(entry());
+    for (let each = 0; each < 103; each++) log.noteRefusal(entry());
     log.summarise();
     expect(rows.map(({ count }) => count).slice(100)).toEqual([3]);
     expect(clock.armed).toBe(0);
@@ -87,7 +87,7 @@ describe('AccessLog', () => {
   it('says in a summary nothing of what one of many asked for', async () => {
     const { clock, rows, log } = table();
     const proxied = unsent('GET', '/a');
-    for (let each = 0; each < 102; each++) log.refuse(entry({ kind: 'proxy', proxied }));
+    for (let each = 0; each < 102; each++) log.noteRefusal(entry({ kind: 'proxy', proxied }));
     await clock.pass(1000);
     expect(rows[99]).toMatchObject({ proxied });
     expect(rows[100]).toMatchObject({ count: 2 });
@@ -96,7 +96,9 @@ describe('AccessLog', () => {
 
   it('writes every grant', () => {
     const { rows, log } = table();
-    for (let each = 0; each < 500; each++) log.grant(entry({ outcome: 'granted', status: 200 }));
+    for (let each = 0; each < 500; each++) {
+      log.noteGrant(entry({ outcome: 'granted', status: 200 }));
+    }
     expect(rows).toHaveLength(500);
   });
 });
