@@ -71,15 +71,26 @@ export function LogPage(
         </span>
       </p>
       <Table label='Access log' columns={columnsOf(keys)} rows={rows} />
-      {rows.length > 0 ? null : isNarrowed
-        ? (
-          <Empty>
-            No attempt matches. <a href={base}>Show all</a>
-          </Empty>
-        )
-        : <Empty>No attempt yet. Each acquire leaves a row here, granted or refused.</Empty>}
+      {rows.length > 0
+        ? null
+        : <Nothing base={base} isNarrowed={isNarrowed} hasOlder={next !== null} />}
       {next === null ? null : <a href={`${base}?${query}&cursor=${next}`}>Older</a>}
     </PoolLayout>
+  );
+}
+
+/** Why no row is shown; a page may be empty although older attempts match. */
+function Nothing(
+  { base, isNarrowed, hasOlder }: { base: string; isNarrowed: boolean; hasOlder: boolean },
+) {
+  if (!isNarrowed) {
+    return <Empty>No attempt yet. Each acquire leaves a row here, granted or refused.</Empty>;
+  }
+  return (
+    <Empty>
+      {hasOlder ? 'No attempt up to here matches; older ones may.' : 'No attempt matches.'}{' '}
+      <a href={base}>Show all</a>
+    </Empty>
   );
 }
 

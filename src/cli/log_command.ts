@@ -44,14 +44,15 @@ function outcome(text: string): string {
 
 const POLL_MS = 1_000;
 const PAGE = 1_000;
-const PAGES_MAX = 20;
+/** What was logged within a second or two: more than that is not shown as it comes. */
+const FOLLOWED_MAX = 20_000;
 /** An entry may become visible so long after its instant. */
 const LATE_MS = 5_000;
 
 async function show(pool: string, options: Options): Promise<void> {
   const client = new AdminClient();
   const path = poolPath(pool, 'log');
-  const query: Record<string, string> = { limit: String(options.limit) };
+  const query: Record<string, string> = {};
   if (options.outcome !== undefined) query['outcome'] = options.outcome;
   if (options.since !== undefined) {
     query['since'] = String(await serverNowMs(client) - options.since);
@@ -59,9 +60,9 @@ async function show(pool: string, options: Options): Promise<void> {
   // What was there already is no news, whether or not it is among the entries that were asked for.
   const atMs = options.follow ? await serverNowMs(client) : 0;
   const before = options.follow
-    ? await since(client, path, { ...query, since: String(atMs - LATE_MS) })
+    ? await newest(client, path, { ...query, since: String(atMs - LATE_MS) })
     : [];
-  const first = rowsOf(await client.get(`${path}?${new URLSearchParams(query)}`), 'entries');
+  const first = await newest(client, path, query, options.limit);
   if (first.length === 0 && !options.follow && !options.json) print('No attempt is in the log.');
   else printEntries(first.toReversed(), { ...options, isFirst: true });
   if (!options.follow) return;
@@ -69,29 +70,32 @@ async function show(pool: string, options: Options): Promise<void> {
   for (;;) {
     await new Promise((done) => setTimeout(done, POLL_MS));
     const later = { ...query, since: String(fresh.sinceMs) };
-    printEntries(fresh.take(await outlast(() => since(client, path, later))), options);
+    printEntries(fresh.take(await outlast(() => newest(client, path, later))), options);
   }
 }
 
-/** All entries since an instant, newest first, page by page. */
-async function since(
-  client: AdminClient,
+/**
+ * The newest entries that the query asks for, newest first. A page of it may be short, even empty,
+ * and another come after it.
+ */
+export async function newest(
+  client: Pick<AdminClient, 'get'>,
   path: string,
   query: Readonly<Record<string, string>>,
+  most = FOLLOWED_MAX,
 ): Promise<Row[]> {
   const found: Row[] = [];
   let cursor: string | null = null;
-  for (let page = 0; page < PAGES_MAX; page++) {
+  do {
     const words = new URLSearchParams({
       ...query,
-      limit: String(PAGE),
+      limit: String(Math.min(PAGE, most - found.length)),
       ...(cursor === null ? {} : { cursor }),
     });
     const answer = await client.get(`${path}?${words}`);
     found.push(...rowsOf(answer, 'entries'));
     cursor = typeof answer['nextCursor'] === 'string' ? answer['nextCursor'] : null;
-    if (cursor === null) break;
-  }
+  } while (cursor !== null && found.length < most);
   return found;
 }
 

@@ -8,7 +8,7 @@ import { durationMs, shownMs } from '../../src/cli/duration.ts';
 import { instantOf } from '../../src/cli/fields.ts';
 import { gatesOf, refusing } from '../../src/cli/gates.ts';
 import { lifetimeMs } from '../../src/cli/key_commands.ts';
-import { COLUMNS, Fresh } from '../../src/cli/log_command.ts';
+import { COLUMNS, Fresh, newest } from '../../src/cli/log_command.ts';
 import { poolsNow, STATUS_COLUMNS } from '../../src/cli/pool_commands.ts';
 import { settingsOf } from '../../src/cli/settings_words.ts';
 import { tableOf } from '../../src/cli/show.ts';
@@ -32,6 +32,26 @@ describe('settingsOf', () => {
 
   it.each(['limit', '=5', 'a..b=1', 'a.__proto__.b=1', 'a b=1'])('does not take %s', (word) => {
     expect(() => settingsOf([word])).toThrow('a setting is wanted');
+  });
+});
+
+describe('the newest log entries', () => {
+  it('are looked for on the pages behind empty ones, and no more than are wanted', async () => {
+    const pages = [[], ['7'], [], ['5', '4'], ['1']];
+    const asked: string[] = [];
+    const get = (path: string) => {
+      const at = asked.push(path) - 1;
+      const entries = (pages[at] ?? []).map((id) => ({ id }));
+      return Promise.resolve({ entries, nextCursor: String(90 - at) });
+    };
+    const found = await newest({ get }, '/log', { outcome: 'granted' }, 3);
+    expect(found.map(({ id }) => id)).toEqual(['7', '5', '4']);
+    expect(asked).toEqual([
+      '/log?outcome=granted&limit=3',
+      '/log?outcome=granted&limit=3&cursor=90',
+      '/log?outcome=granted&limit=2&cursor=89',
+      '/log?outcome=granted&limit=2&cursor=88',
+    ]);
   });
 });
 
