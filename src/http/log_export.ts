@@ -1,6 +1,7 @@
 /**
  * The access log as a file: CSV, whose cells no spreadsheet takes for a formula, or JSON lines.
- * Pages are read as the file is taken, up to a ceiling.
+ * Pages are read as the file is taken, up to a ceiling of rows; a file that ends there and not with
+ * the log says so in its last line.
  */
 import type { Context } from 'hono';
 import { entryOf } from './admin_body.ts';
@@ -13,6 +14,9 @@ import { epochMs } from './server.ts';
 
 const ROWS_MAX = 100_000;
 const PAGE_ROWS = 1_000;
+const CUT = `Cut here: an export has ${ROWS_MAX} rows at most, the newest. Narrow it, or page ` +
+  'through the rest with GET /admin/api/pools/{pool}/log.';
+/** Every field of a row of the log, as the API has them. */
 const COLUMNS = [
   'id',
   'at',
@@ -23,6 +27,7 @@ const COLUMNS = [
   'reason',
   'queuedMs',
   'slots',
+  'tokens',
   'keyId',
   'address',
   'holder',
@@ -34,11 +39,30 @@ const COLUMNS = [
   'bytesOut',
   'credential',
   'count',
-  'tokens',
 ];
-const TYPES: Readonly<Record<string, string>> = {
-  csv: 'text/csv; charset=utf-8',
-  jsonl: 'application/jsonl; charset=utf-8',
+
+interface Form {
+  readonly type: string;
+  readonly head: string;
+  readonly row: (entry: Json) => string;
+  /** The last line of a file that not all rows went into. */
+  readonly cut: string;
+}
+
+/** By the file's ending. */
+const FORMS: Readonly<Record<string, Form>> = {
+  csv: {
+    type: 'text/csv; charset=utf-8',
+    head: `${COLUMNS.join(',')}\r\n`,
+    row: csvRow,
+    cut: `${csvCell(CUT)}\r\n`,
+  },
+  jsonl: {
+    type: 'application/jsonl; charset=utf-8',
+    head: '',
+    row: jsonLine,
+    cut: jsonLine({ cut: CUT }),
+  },
 };
 
 /** Where a page of the log is read, narrowed as the query says. @throws Fault */
@@ -61,42 +85,65 @@ export function logPath(
 
 export async function exportLog(context: Context, server: Server): Promise<Response> {
   const { spec } = entryOf(context, server);
-  const form = (context.req.param('file') ?? '').replace('export.', '');
-  const type = Object.hasOwn(TYPES, form) ? TYPES[form] : undefined;
-  if (type === undefined) throw new Fault('not_found');
-  const row = form === 'csv' ? csvRow : (entry: Json) => `${JSON.stringify(entry)}\n`;
-  const encoder = new TextEncoder();
-  const read = (cursor: string) =>
-    readApi(server, logPath(context, server, { limit: PAGE_ROWS, cursor }));
+  const ending = (context.req.param('file') ?? '').replace('export.', '');
+  const form = Object.hasOwn(FORMS, ending) ? FORMS[ending] : undefined;
+  if (form === undefined) throw new Fault('not_found');
   // Read before the answer begins, so that what is asked amiss is refused rather than broken off.
-  let page: Json | null = await read('');
-  let left = ROWS_MAX;
+  const first = await readRows(context, server, { cursor: '', most: PAGE_ROWS });
+  const older = (cursor: string, most: number) => readRows(context, server, { cursor, most });
+  const texts = textsOf(first, older, form);
+  const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      if (form === 'csv') controller.enqueue(encoder.encode(`${COLUMNS.join(',')}\r\n`));
-    },
     pull: async (controller) => {
-      // Of a narrow filter many pages in a row may be empty.
-      for (let sent = 0; sent === 0;) {
-        if (page === null) return controller.close();
-        const entries = (page['entries'] as Json[]).slice(0, left);
-        const next = page['nextCursor'] as string | null;
-        sent = entries.length;
-        left -= sent;
-        if (sent > 0) controller.enqueue(encoder.encode(entries.map(row).join('')));
-        page = next === null || left === 0 ? null : await read(next);
-      }
-    },
-    cancel: () => {
-      page = null;
-      left = 0;
+      const { done, value } = await texts.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
     },
   });
   return context.body(body, 200, {
     ...PAGE_HEADERS,
-    'content-type': type,
-    'content-disposition': `attachment; filename="${spec.name}-log.${form}"`,
+    'content-type': form.type,
+    'content-disposition': `attachment; filename="${spec.name}-log.${ending}"`,
   });
+}
+
+/** The file in pieces, each of a page; of a page without rows there is none. */
+async function* textsOf(
+  first: Rows,
+  older: (cursor: string, most: number) => Promise<Rows>,
+  { head, row, cut }: Form,
+): AsyncGenerator<string, void> {
+  if (head !== '') yield head;
+  let page = first;
+  for (let rows = page.entries.length;; rows += page.entries.length) {
+    if (page.entries.length > 0) yield page.entries.map(row).join('');
+    if (page.next === null) return;
+    if (rows >= ROWS_MAX) {
+      yield cut;
+      return;
+    }
+    page = await older(page.next, ROWS_MAX - rows);
+  }
+}
+
+interface Rows {
+  readonly entries: readonly Json[];
+  /** Null where nothing is older. */
+  readonly next: string | null;
+}
+
+async function readRows(
+  context: Context,
+  server: Server,
+  { cursor, most }: { readonly cursor: string; readonly most: number },
+): Promise<Rows> {
+  const path = logPath(context, server, { limit: Math.min(PAGE_ROWS, most), cursor });
+  const { entries, nextCursor } = await readApi(server, path);
+  return { entries: entries as Json[], next: nextCursor as string | null };
+}
+
+function jsonLine(row: Json): string {
+  return `${JSON.stringify(row)}\n`;
 }
 
 function csvRow(entry: Json): string {

@@ -1,6 +1,5 @@
 /** What a signed-in browser may send amiss: nothing is done, and the answer says so. */
 import { describe, expect, it } from 'vitest';
-import { batch, entry } from '../store/samples.ts';
 import { TestServer } from '../support/server.ts';
 
 async function signedIn(test: TestServer) {
@@ -81,46 +80,5 @@ describe('an instant that no date can show', () => {
     for (const tab of ['', '/access']) {
       expect((await test.call(`/admin/pools/p1${tab}`, { headers })).status).toBe(200);
     }
-  });
-});
-
-describe('the export of the log', () => {
-  it('refuses what is asked amiss before it begins, and comes whole', async () => {
-    const test = await TestServer.start();
-    await test.openPool('p1');
-    const headers = await signedIn(test);
-    const ask = (query: string) =>
-      test.call(`/admin/pools/p1/log/export.csv?${query}`, { headers });
-    for (const query of ['minutes=1e300', 'minutes=0.5', 'outcome=nothing']) {
-      expect((await ask(query)).status).toBeGreaterThanOrEqual(400);
-    }
-    const rows = Array.from(
-      { length: 2_500 },
-      (_, id) => entry((id + 1).toString(36), { pool: 'p1' }),
-    );
-    await test.store.commit(batch({ entries: rows }));
-    const [, ...lines] = (await (await ask('cursor=1')).text()).trimEnd().split('\r\n');
-    expect(lines).toHaveLength(rows.length);
-    expect(new Set(lines).size).toBe(rows.length);
-  });
-
-  it('has all that a filter leaves, however rare it is, and what grants reserved', async () => {
-    const test = await TestServer.start();
-    await test.openPool('p1');
-    const headers = await signedIn(test);
-    const rare = entry('1', { pool: 'p1', outcome: 'unauthorized', tokens: 77 });
-    let readings = 0;
-    // A page that is empty is not the last one.
-    test.store.readLog = () =>
-      Promise.resolve({
-        entries: (readings += 1) % 50 === 0 ? [rare] : [],
-        nextCursor: readings === 150 ? null : String(1000 - readings),
-      });
-    const file = await test.call('/admin/pools/p1/log/export.csv?outcome=unauthorized', {
-      headers,
-    });
-    const [head = '', ...lines] = (await file.text()).trimEnd().split('\r\n');
-    expect([head.split(',').at(-1), lines.length]).toEqual(['tokens', 3]);
-    expect(lines[0]?.split(',').at(-1)).toBe('77');
   });
 });
