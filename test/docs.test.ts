@@ -6,10 +6,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { LogAnswer } from '../src/answers.ts';
 import { configSchema } from '../src/cli/pool_file.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
 import { SOURCES } from '../src/http/metric_sources.ts';
+import { DIALS } from '../src/upstream/forward/forward_error.ts';
 import { PoolSpec } from '../src/wire.ts';
 
 const readme = readFileSync('README.md', 'utf8');
@@ -59,6 +61,21 @@ describe('every document', () => {
       if (used >= 0 && !isOfReadme) expect(defined, name).not.toBe(-1);
       if (used >= 0 && !isOfReadme) expect(defined, name).toBeLessThan(used);
     }
+  });
+});
+
+describe('the access log in docs/operations.md', () => {
+  const operations = readFileSync('docs/operations.md', 'utf8');
+  const text = operations.split('## The access log')[1]?.split('\n## ')[0] ?? '';
+
+  it('has every field of a row', () => {
+    for (const field of Object.keys(LogAnswer.shape.entries.element.shape)) {
+      expect(text).toContain(`\`${field}\``);
+    }
+  });
+
+  it('has every reason of a dial that failed', () => {
+    for (const reason of Object.keys(DIALS)) expect(text).toContain(`\`${reason}\``);
   });
 });
 

@@ -49,7 +49,8 @@ const CUTS: Readonly<Record<Cut, string>> = {
 
 const NO_TLS = 'No TLS connection to the upstream could be made';
 
-const DIALS: Readonly<Record<DialReason, string>> = {
+/** What is told of each reason why no connection came about. */
+export const DIALS: Readonly<Record<DialReason, string>> = {
   refused: 'The upstream refused the connection.',
   dns: "The upstream's name could not be resolved.",
   unreachable: 'The upstream could not be reached.',
