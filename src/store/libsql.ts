@@ -242,7 +242,7 @@ export class LibsqlStore implements Store {
 
   async readLog(query: LogQuery): Promise<LogPage> {
     await this.#journal.fold();
-    return readLogPage(this.#connection, query);
+    return readLogPage(this.#connection, query, () => this.#options.sleep(0));
   }
 
   pruneLog(retention: Retention): Promise<boolean> {

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createClient } from '@libsql/client';
 import { afterEach, expect } from 'vitest';
 import type { LogEntry } from '../../src/store/entry.ts';
 import { type LibsqlOptions, LibsqlStore } from '../../src/store/libsql.ts';
@@ -163,4 +164,25 @@ export async function lockHolder(path: string): Promise<{ end(): Promise<void> }
       expect(await ended).toBe(0);
     },
   };
+}
+
+/** An open store as an older program left it: a segment for each of so many entries of pool `a`. */
+export async function openedWithSegments(path: string, count: number): Promise<LibsqlStore> {
+  await (await opened(path)).close();
+  const client = createClient({ url: `file:${path}`, concurrency: 1 });
+  await client.batch([
+    {
+      sql: `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+        INSERT INTO log_segment SELECT 'a', i, i, 1, ?2 + i, ?2 + i, '|granted|',
+          json_array(json_array(?2 + i, json_array('a', 'lock', 'granted'),
+            json_array(json_array('s' || i, 0, 1, 2, 3, 200, null, 0, 1, null, null, null))))
+        FROM n`,
+      args: [count, T0],
+    },
+    { sql: 'UPDATE claim SET logged = ?1', args: [count] },
+  ], 'write');
+  client.close();
+  const store = libsqlAt(path);
+  await store.open();
+  return store;
 }
