@@ -66,6 +66,8 @@ export const GovernorOfPoolAnswer = GovernorAnswer.extend({
 });
 export const StatusAnswer = GovernorAnswer.extend({
   gate: z.object({ reason: z.enum(['paused', 'rate']), until: atMsOrNone }).nullable(),
+  closed: z.enum(['storage_unavailable', 'shutting_down']).nullable()
+    .describe('the code with which the lock door of every pool refuses now'),
   inUse: count,
   remaining: count,
   queued: count,

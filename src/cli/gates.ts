@@ -1,13 +1,13 @@
 /**
  * Which gate of a pool would refuse a caller now, and until when, in the order in which a caller
- * meets them: the pause, the rate, whoever waits already, the slots; and last what holds back
- * proxied calls alone, the credentials.
+ * meets them: the server itself, the pause, the rate, whoever waits already, the slots; and last
+ * what holds back proxied calls alone, the credentials.
  */
 import type { Row } from './admin_client.ts';
 import { fieldOf, instantOf, numberOf, rowsOf, textOf } from './fields.ts';
 
 export interface Gate {
-  readonly gate: 'pause' | 'rate' | 'queue' | 'slots' | 'credentials';
+  readonly gate: 'server' | 'pause' | 'rate' | 'queue' | 'slots' | 'credentials';
   readonly isOpen: boolean;
   /** Epoch ms; null: not known, or not for time alone to open. */
   readonly until: number | null;
@@ -21,6 +21,7 @@ export function gatesOf(status: Row): Gate[] {
   const slots = `${inUse} of ${limit} in use`;
   const why = reasonOf(status, 'slots');
   return [
+    serverGate(status),
     timed(status, 'pause'),
     timed(status, 'rate'),
     {
@@ -37,6 +38,17 @@ export function gatesOf(status: Row): Gate[] {
     },
     ...credentialsGates(status),
   ];
+}
+
+/** Of all pools: shut for locks while the database takes no writes, and for all in a stop. */
+function serverGate(status: Row): Gate {
+  const closed = fieldOf(status, 'closed') ?? null;
+  const why = closed === null
+    ? 'it takes calls'
+    : closed === 'shutting_down'
+    ? 'the server is shutting down'
+    : 'the database does not take writes; proxied calls go on';
+  return { gate: 'server', isOpen: closed === null, until: null, why };
 }
 
 /** Of proxied calls alone: shut while all credentials are put aside. No gate where none is set. */

@@ -39,6 +39,8 @@ function showStatus(context: Context, server: Server): Response {
     gate: opening.kind === 'open'
       ? null
       : { reason: opening.reason, until: Number.isFinite(untilMs) ? Math.round(untilMs) : null },
+    // What refuses every caller of the lock door, whatever the pool would do.
+    closed: server.scheduler.closedWith('lock'),
     inUse: pool.inUse,
     remaining: pool.gauge(nowMs).remaining,
     queued: pool.queue.length,

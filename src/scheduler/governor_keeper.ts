@@ -1,9 +1,10 @@
 /**
- * Keeps what the governors learn: stores it a few times a minute where it changed, with every
+ * Keeps what the governors learn: stores it each time that it is asked and it changed, with every
  * change that they made, and gives it back to the next process. What is lost in a crash is the
  * learning of the last seconds, never a rule.
  */
 import type { Change } from '../core/governor/governor.ts';
+import type { Pool } from '../core/pool.ts';
 import type { ChangeRow, GovernorRow, Store } from '../store/store.ts';
 import { shifted } from './saved.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -14,10 +15,10 @@ const UNSAVED_MAX = 10_000;
 export class GovernorKeeper {
   readonly #store: Store;
   readonly #scheduler: Scheduler;
-  /** What was stored last, by pool; pools that are gone are dropped at the next save. */
-  #stored = new Map<string, string>();
+  /** What was stored last of each pool. A later pool of a name is another. */
+  readonly #stored = new WeakMap<Pool, string>();
   /** Changes that are not stored yet. */
-  #unsaved: ChangeRow[] = [];
+  #unsaved: { readonly pool: Pool; readonly row: ChangeRow }[] = [];
   #last: Promise<unknown> = Promise.resolve();
   /** The save that waits for the one under way. */
   #next: Promise<void> | null = null;
@@ -46,25 +47,25 @@ export class GovernorKeeper {
     const { clock, pools, isDraining } = this.#scheduler;
     const nowMs = clock.nowMs();
     const rows: GovernorRow[] = [];
-    const seen = new Map<string, string>();
-    this.#unsaved = this.#unsaved.filter(({ pool }) => pools.has(pool));
-    for (const { name, governor } of pools.values()) {
+    const seen: (readonly [Pool, string])[] = [];
+    this.#unsaved = this.#unsaved.filter(({ pool }) => pools.get(pool.name) === pool);
+    for (const pool of pools.values()) {
+      const { name, governor } = pool;
       if (this.#unsaved.length < UNSAVED_MAX) {
         for (const change of governor.drainChanges()) {
-          this.#unsaved.push(changeRow(name, change, clock.shiftMs));
+          this.#unsaved.push({ pool, row: changeRow(name, change, clock.shiftMs) });
         }
       }
       const saved = shifted(governor.save(nowMs, isDraining), clock.shiftMs);
       const learned = JSON.stringify({ ...saved, atMs: 0 });
-      seen.set(name, learned);
-      if (this.#stored.get(name) !== learned) {
-        rows.push({ pool: name, saved: JSON.stringify(saved) });
-      }
+      if (this.#stored.get(pool) === learned) continue;
+      seen.push([pool, learned]);
+      rows.push({ pool: name, saved: JSON.stringify(saved) });
     }
-    const changes = this.#unsaved;
+    const changes = this.#unsaved.map(({ row }) => row);
     if (rows.length > 0 || changes.length > 0) await this.#store.saveGovernors(rows, changes);
     this.#unsaved = [];
-    this.#stored = seen;
+    for (const [pool, learned] of seen) this.#stored.set(pool, learned);
   }
 }
 

@@ -130,7 +130,7 @@ export class Scheduler {
   acquire(pool: Pool, request: Request): Promise<Verdict> {
     return this.turn((nowMs) => {
       const attempt = { ...request, attempt: this.#attempts.next(nowMs).toString(36) };
-      const code = this.#closedWith(attempt.door);
+      const code = this.closedWith(attempt.door);
       if (code !== null) return Promise.resolve(this.#refuse(pool, attempt, { code, queuedMs: 0 }));
       const admission = this.#bouncer.acquire(nowMs, pool, attempt);
       switch (admission.kind) {
@@ -217,7 +217,7 @@ export class Scheduler {
   }
 
   /** Why nobody is admitted by this door now, if so. Proxied slots never wait for the store. */
-  #closedWith(door: Door): ErrorCode | null {
+  closedWith(door: Door): ErrorCode | null {
     if (this.#isDraining) return 'shutting_down';
     return door === 'lock' && this.journal.isFailing ? 'storage_unavailable' : null;
   }

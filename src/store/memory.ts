@@ -123,8 +123,11 @@ export class MemoryStore implements Store {
   }
 
   saveGovernors(rows: readonly GovernorRow[], changes: readonly ChangeRow[]): Promise<void> {
-    for (const { pool, saved } of rows) this.#governors.set(pool, saved);
+    for (const { pool, saved } of rows) {
+      if (this.#pools.has(pool)) this.#governors.set(pool, saved);
+    }
     for (const change of changes) {
+      if (!this.#pools.has(change.pool)) continue;
       const kept = this.#changes.get(change.pool) ?? [];
       kept.push(change);
       if (kept.length > CHANGES_KEPT) kept.shift();

@@ -192,6 +192,7 @@ export interface Store {
   /** Notes when keys were last used: key id to epoch ms. */
   touchKeys(usedAt: ReadonlyMap<string, number>): Promise<void>;
   /** Keeps what governors learned, and of each pool the newest `CHANGES_KEPT` changes. */
+  /** Rows of pools that are not stored (any more) are left out. */
   saveGovernors(
     rows: readonly GovernorRow[],
     changes: readonly ChangeRow[],

@@ -48,6 +48,8 @@ describe('a store that fails', () => {
       expect(headers.get('retry-after')).toBe('1');
     }
     expect(caller.inUse).toBe(1);
+    const closed = async () => (await door.admin('GET', '/pools/a/status')).json['closed'];
+    expect(await closed()).toBe('storage_unavailable');
     expect((await caller.renew(slotId)).status).toBe(200);
     const told = await caller.wait({ waitMs: 1000 });
     expect((await caller.release(slotId)).text).toBe('{"released":true}');
@@ -56,7 +58,7 @@ describe('a store that fails', () => {
     store.trouble = null;
     await pass(door, 500);
     expect((await caller.acquire()).status).toBe(200);
-    expect(caller.inUse).toBe(1);
+    expect([caller.inUse, await closed()]).toEqual([1, null]);
   });
 
   it.each<[string, () => Promise<{ status: number }>]>([

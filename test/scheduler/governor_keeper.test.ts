@@ -74,3 +74,17 @@ describe('GovernorKeeper.save', () => {
     expect(limits()).toEqual([5, 6]);
   });
 });
+
+it('gives nothing that a deleted pool changed to a later one of its name', async () => {
+  const { rig, store, governors, raise, limits } = keeper();
+  raise(5);
+  store.trouble = 'failed';
+  await expect(governors.save()).rejects.toThrow();
+  store.trouble = null;
+  rig.scheduler.turn((nowMs, bouncer) => {
+    bouncer.remove(nowMs, 'a');
+    bouncer.create(nowMs, 'a', { settings: settings() });
+  });
+  await governors.save();
+  expect(limits()).toEqual([]);
+});

@@ -215,12 +215,19 @@ describe.each(MAKERS)('%s store', (_, make) => {
       return { pool: of, at: T0 + to, what: 'limit', from: 0, to, why: 'w', evidence: '' } as const;
     };
     const all = Array.from({ length: CHANGES_KEPT + 5 }, (_, to) => change('a', to));
+    await store.savePools([pool('a'), pool('b')]);
     await store.saveGovernors([], [change('b', 1), ...all.slice(0, 9)]);
     await store.saveGovernors([], all.slice(9));
     const kept = await store.readChanges('a', 2 * CHANGES_KEPT);
     expect(kept).toEqual(all.slice(5).reverse());
     expect(await store.readChanges('a', 2)).toEqual(all.slice(-2).reverse());
     expect(await store.readChanges('b', 9)).toEqual([change('b', 1)]);
+    await store.removePool('b');
+    await store.saveGovernors([{ pool: 'b', saved: '{}' }], [change('b', 2)]);
+    await store.savePools([pool('b')]);
+    expect(await store.readChanges('b', 9)).toEqual([]);
+    await store.close();
+    expect((await store.open()).governors).toEqual([]);
   });
 
   test('sessions and the rings of the history are kept, and overwritten in place', async () => {

@@ -6,8 +6,13 @@ import { governor, governorChange } from '../../../db/schema.ts';
 import { CHANGES_KEPT } from '../../core/governor/governor.ts';
 import type { ChangeRow, GovernorRow } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { statement } from './rows.ts';
 
+/** A write that comes after its pool was deleted leaves nothing for a later one of the name. */
+const LEARNED_SQL = `INSERT INTO governor (pool, saved)
+  SELECT name, ?2 FROM pool WHERE name = ?1
+  ON CONFLICT (pool) DO UPDATE SET saved = excluded.saved`;
+const CHANGE_SQL = `INSERT INTO governor_change (pool, at, what, "from", "to", why, evidence)
+  SELECT name, ?2, ?3, ?4, ?5, ?6, ?7 FROM pool WHERE name = ?1`;
 const PRUNE_SQL = `DELETE FROM governor_change WHERE pool = ?1 AND seq <= (
   SELECT seq FROM governor_change WHERE pool = ?1
   ORDER BY seq DESC LIMIT 1 OFFSET ${CHANGES_KEPT})`;
@@ -21,16 +26,12 @@ export async function saveGovernors(
   rows: readonly GovernorRow[],
   changes: readonly ChangeRow[],
 ): Promise<void> {
-  const { drizzle } = connection;
-  const learned = rows.map((row) =>
-    drizzle.insert(governor).values(row)
-      .onConflictDoUpdate({ target: governor.pool, set: { saved: row.saved } })
-  );
-  const changed = changes.map((row) => drizzle.insert(governorChange).values(row));
   const pools = new Set(changes.map(({ pool }) => pool));
   await connection.write([
-    ...learned.map(statement),
-    ...changed.map(statement),
+    ...rows.map(({ pool, saved }) => ({ sql: LEARNED_SQL, args: [pool, saved] })),
+    ...changes.map(({ pool, at, what, from, to, why, evidence }) => (
+      { sql: CHANGE_SQL, args: [pool, at, what, from, to, why, evidence] }
+    )),
     ...Array.from(pools, (pool) => ({ sql: PRUNE_SQL, args: [pool] })),
   ]);
 }
