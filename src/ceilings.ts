@@ -1,10 +1,9 @@
 /**
- * Ceilings that hold for every server, in one place; the documents are tested against them.
+ * Ceilings that hold for every server, in one place; docs/operations.md is tested against them.
  */
 export const CEILINGS = {
   /** Bytes of a request line with its headers. */
   headBytes: 16 * 1024,
-  /** Bytes of a lock body, and how long it may take to arrive. */
   lockBodyBytes: 64 * 1024,
   adminBodyBytes: 1024 * 1024,
   /** Read of a signed lock body: one that is too large but rightly signed is told so. */
@@ -13,6 +12,7 @@ export const CEILINGS = {
   signedBodyBytes: 16 * 1024 * 1024,
   /** What large bodies whose signature is not checked yet may hold together. */
   unprovenBodiesBytes: 256 * 1024 * 1024,
+  /** How long a body of ours may take to arrive. */
   bodyMs: 10_000,
   /**
    * What may be read ahead of a body before anybody reads it, so that its caller's leaving is
@@ -27,7 +27,7 @@ export const CEILINGS = {
   toleranceMs: 900_000,
   /** Waiters of all pools together. */
   waiters: 100_000,
-  /** Idempotency-Keys that are remembered; beyond it the oldest tenth is forgotten. */
+  /** Idempotency-Keys that are remembered; those of leases that ended go, then the oldest tenth. */
   repeatKeys: 100_000,
   /** Upstream response headers in one release report, and bytes of each. */
   reportHeaders: 64,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LogAnswer } from '../src/answers.ts';
+import { CEILINGS } from '../src/ceilings.ts';
 import { configSchema } from '../src/cli/pool_file.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ERRORS } from '../src/errors.ts';
@@ -76,6 +77,26 @@ describe('the access log in docs/operations.md', () => {
 
   it('has every reason of a dial that failed', () => {
     for (const reason of Object.keys(DIALS)) expect(text).toContain(`\`${reason}\``);
+  });
+});
+
+describe('the ceilings in docs/operations.md', () => {
+  const operations = readFileSync('docs/operations.md', 'utf8');
+  const cells = (operations.split('## Ceilings')[1]?.split('\n## ')[0] ?? '').split(/[|;]/)
+    .map((cell) => cell.trim());
+
+  /** As the table shows a ceiling: by what its name ends in. */
+  function shown(name: string, value: number): string {
+    if (name.endsWith('Bytes')) {
+      return value >= 2 ** 20 ? `${value / 2 ** 20} MiB` : `${value / 1024} KiB`;
+    }
+    if (!name.endsWith('Ms')) return String(value).replace(/(?=(\d{3})+$)\B/g, ' ');
+    if (value >= 86_400_000) return `${value / 86_400_000} days`;
+    return value >= 60_000 ? `${value / 60_000} min` : `${value / 1000} s`;
+  }
+
+  it.each(Object.entries(CEILINGS))('tell %s', (name, value) => {
+    expect(cells).toContain(shown(name, value));
   });
 });
 

@@ -2,6 +2,7 @@
  * `nthbouncer top`: all pools as a table that keeps itself up to date on a terminal; elsewhere it
  * is printed once.
  */
+import { Option } from 'commander';
 import { AdminClient } from './admin_client.ts';
 import type { Row } from './admin_client.ts';
 import type { Command } from './command.ts';
@@ -21,7 +22,10 @@ interface Options extends Shown {
 export const topCommand: Command = {
   add: (program) => {
     consoleCommand(program, 'top', 'a live table of all pools, the busiest first')
-      .option('--every <duration>', 'how often to ask', durationMs, 2_000)
+      .addOption(
+        new Option('--every <duration>', 'how often to ask').argParser(durationMs)
+          .default(2_000, '2s'),
+      )
       .option('--once', 'print it once')
       .action(top);
   },
