@@ -21,7 +21,7 @@ export function gatesOf(status: Row): Gate[] {
   const slots = `${inUse} of ${limit} in use`;
   const why = reasonOf(status, 'slots');
   return [
-    serverGate(status),
+    ...serverGates(status),
     timed(status, 'pause'),
     timed(status, 'rate'),
     {
@@ -40,15 +40,14 @@ export function gatesOf(status: Row): Gate[] {
   ];
 }
 
-/** Of all pools: shut for locks while the database takes no writes, and for all in a stop. */
-function serverGate(status: Row): Gate {
+/** Shut for locks while the database takes no writes, and for all in a stop; else there is none. */
+function serverGates(status: Row): Gate[] {
   const closed = fieldOf(status, 'closed') ?? null;
-  const why = closed === null
-    ? 'it takes calls'
-    : closed === 'shutting_down'
+  if (closed === null) return [];
+  const why = closed === 'shutting_down'
     ? 'the server is shutting down'
     : 'the database does not take writes; proxied calls go on';
-  return { gate: 'server', isOpen: closed === null, until: null, why };
+  return [{ gate: 'server', isOpen: false, until: null, why }];
 }
 
 /** Of proxied calls alone: shut while all credentials are put aside. No gate where none is set. */
