@@ -161,9 +161,15 @@ export class HeaderBudget {
     return windowEndMs + this.#nextWindowMs(limit, aheadOfNext);
   }
 
-  /** Whether running calls may give back so much that `amount` is left. */
-  mayReturn(amount: number): boolean {
-    return this.#left.mayReturn(Math.min(amount, this.#limit ?? amount));
+  /**
+   * As {@link opensAtMs}, but for what running calls may give back, and for the pace, which each
+   * call that ends may quicken.
+   */
+  firmAtMs(nowMs: number, amount: number): number {
+    const limit = this.#limit;
+    if (limit === null || !this.isTrusted(nowMs)) return nowMs;
+    if (this.#left.mayHold(Math.min(amount, limit))) return nowMs;
+    return Math.max(nowMs, this.#resetAtMs + this.#jitterMs);
   }
 
   started(nowMs: number, start: Start, amount: number): void {

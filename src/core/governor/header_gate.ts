@@ -23,6 +23,8 @@ export class HeaderGate {
   requests: HeaderBudget | null = null;
   tokens: HeaderBudget | null = null;
   #windows: HeaderWindows | null = null;
+  /** The first start that it saw: what those before it took is in what was told, or saved. */
+  #firstSequence = Infinity;
 
   read(nowMs: number, reading: RateReading, at: ReadAt): void {
     if (reading.remaining !== undefined) {
@@ -88,7 +90,8 @@ export class HeaderGate {
   }
 
   started(nowMs: number, start: Start): void {
-    const { tokens } = start;
+    const { tokens, sequence } = start;
+    if (sequence < this.#firstSequence) this.#firstSequence = sequence;
     this.requests?.started(nowMs, start, 1);
     this.#windows?.started('starts', 1);
     if (tokens === 0) return;
@@ -98,6 +101,7 @@ export class HeaderGate {
 
   /** A call ended, which used `tokens` of those that it reserved; unsent it used nothing. */
   ended(nowMs: number, start: Start, { kind, tokens = start.tokens }: Outcome): void {
+    if (start.sequence < this.#firstSequence) return;
     const isUnsent = kind === 'unsent';
     const starts = { reserved: 1, used: isUnsent ? 0 : 1 };
     this.requests?.ended(nowMs, start, starts);
@@ -133,11 +137,9 @@ export class HeaderGate {
 
   #tokensFirmAtMs(nowMs: number, tokens: number): number {
     if (tokens <= 0 || this.tokens?.refills === true) return nowMs;
-    const pacedAtMs = this.tokens?.mayReturn(tokens) === false
-      ? this.tokens.opensAtMs(nowMs, tokens, 0)
-      : nowMs;
-    if (this.#windows === null || !this.#areTrusted(nowMs)) return pacedAtMs;
-    return Math.max(pacedAtMs, this.#windows.firmUntilMs(nowMs, 'tokens', tokens) ?? nowMs);
+    const budgetAtMs = this.tokens?.firmAtMs(nowMs, tokens) ?? nowMs;
+    if (this.#windows === null || !this.#areTrusted(nowMs)) return budgetAtMs;
+    return Math.max(budgetAtMs, this.#windows.firmUntilMs(nowMs, 'tokens', tokens) ?? nowMs);
   }
 
   /** Until when no start is left; null where one is. */

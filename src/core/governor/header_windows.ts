@@ -51,10 +51,7 @@ export class HeaderWindows {
 
   /** The same of those alone that running calls may not open by what they give back. */
   firmUntilMs(nowMs: number, unit: BudgetUnit, amount: number): number | null {
-    return this.#latest(nowMs, unit, ({ left, limit }) => {
-      const wanted = Math.min(amount, limit);
-      return left.amount < wanted && !left.mayReturn(wanted);
-    });
+    return this.#latest(nowMs, unit, ({ left, limit }) => !left.mayHold(Math.min(amount, limit)));
   }
 
   #latest(nowMs: number, unit: BudgetUnit, isShut: (held: Held) => boolean): number | null {

@@ -39,8 +39,8 @@ export class UnitsLeft {
     this.#returnable -= reserved;
   }
 
-  /** Whether running calls may give back so much that `amount` is left. */
-  mayReturn(amount: number): boolean {
-    return this.amount < amount && this.amount + this.#returnable >= amount;
+  /** Whether `amount` is left, or may be by what running calls give back. */
+  mayHold(amount: number): boolean {
+    return this.amount + Math.max(0, this.#returnable) >= amount;
   }
 }

@@ -76,3 +76,34 @@ test('the pace counts with what calls use of what they reserve', () => {
   };
   expect(paceMs(8) / paceMs(2)).toBeGreaterThan(3);
 });
+
+test('a call of an earlier process gives nothing back to what an answer told since', () => {
+  const driver = new Driver({ concurrency: FIXED });
+  const restored = (sequence: number) => ({
+    sequence,
+    inFlight: 1,
+    atMs: driver.nowMs,
+    tokens: 900,
+  });
+  const { governor } = driver;
+  governor.ended(driver.nowMs, restored(7), {
+    ...OK,
+    tokens: 100,
+    reading: {
+      tokenLimit: 1000,
+      tokenRemaining: 200,
+      tokenResetMs: 60_000,
+    },
+  });
+  governor.ended(driver.nowMs, restored(8), { ...OK, tokens: 100 });
+  expect(waitMs(driver, 500)).toBeGreaterThan(55_000);
+});
+
+test('the pace is not sure while a call runs whose end may quicken it', () => {
+  const driver = told(BINDING);
+  const call = driver.start(100);
+  expect(waitMs(driver, 100)).toBeGreaterThan(5000);
+  expect(waitMs(driver, 100, true)).toBe(0);
+  driver.end(call, { ...OK, tokens: 1 });
+  expect(waitMs(driver, 100)).toBeLessThan(6000);
+});

@@ -11,11 +11,11 @@ test('what a call reserved and did not use comes back; what it used beyond goes'
   const left = told(1000);
   left.started(400);
   left.started(100);
-  expect([left.amount, left.mayReturn(900), left.mayReturn(1001)]).toEqual([500, true, false]);
+  expect([left.amount, left.mayHold(900), left.mayHold(1001)]).toEqual([500, true, false]);
   left.ended({ sequence: 1 }, { reserved: 400, used: 50 });
-  expect([left.amount, left.mayReturn(900)]).toEqual([850, true]);
+  expect([left.amount, left.mayHold(900)]).toEqual([850, true]);
   left.ended({ sequence: 2 }, { reserved: 100, used: 300 });
-  expect([left.amount, left.mayReturn(651)]).toEqual([650, false]);
+  expect([left.amount, left.mayHold(651)]).toEqual([650, false]);
 });
 
 test('calls that started before the upstream told anew are in what it told', () => {
@@ -24,7 +24,7 @@ test('calls that started before the upstream told anew are in what it told', () 
   left.tell(700, { sequence: 1 });
   left.started(100);
   left.ended({ sequence: 1 }, { reserved: 400, used: 0 });
-  expect([left.amount, left.mayReturn(700)]).toEqual([600, true]);
+  expect([left.amount, left.mayHold(700)]).toEqual([600, true]);
   left.ended({ sequence: 2 }, { reserved: 100, used: 0 });
   expect(left.amount).toBe(700);
 });
