@@ -161,13 +161,13 @@ export class LibsqlStore implements Store {
   }
 
   async foldMuch(): Promise<void> {
-    if (this.#journal.isWorthFolding) return await this.fold();
-    this.#connection.checkFile();
+    await this.fold(this.#journal.isWorthFolding);
   }
 
-  async fold(): Promise<void> {
+  /** Whoever folds commits, and when: it is they that make the write-ahead log grow. */
+  async fold(isToFold = true): Promise<void> {
     this.#connection.checkFile();
-    await this.#journal.fold();
+    if (isToFold) await this.#journal.fold();
     if (this.#journal.appendedBytes >= CHECKPOINT_BYTES) await this.#checkpoint();
   }
 

@@ -268,6 +268,18 @@ describe('the claim without a lock', () => {
   });
 });
 
+test('the log beside the file stays small though each fold is asked for by a reader', async () => {
+  const path = join(folder(), 'a.db');
+  const store = await opened(path);
+  for (let n = 0; n < 3000; n += 1) {
+    await store.commit(batch({ entries: [entry(n.toString(36))] }));
+    if (n % 50 === 0) await store.loggedPools();
+    await store.foldMuch();
+  }
+  expect(statSync(`${path}-wal`).size).toBeLessThanOrEqual(9 << 20);
+  await store.close();
+});
+
 test('a store whose last fold fails gives its claim back all the same', async () => {
   const path = join(folder(), 'a.db');
   const store = await opened(path);
