@@ -5,6 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { SessionRow, Store } from '../store/store.ts';
+import { Unsaved } from '../store/unsaved.ts';
 import { hashOf } from './keys.ts';
 
 const IDLE_MS_MAX = 12 * 3_600_000;
@@ -23,9 +24,9 @@ export class Sessions {
   readonly #store: SessionStore;
   readonly #adminHash: string;
   readonly #byHash = new Map<string, SessionRow>();
-  /** What is not written down yet: those that were used, and those that ended. */
-  readonly #used = new Set<string>();
-  readonly #ended = new Set<string>();
+  /** Those that were used, and when; and those that ended. */
+  readonly #used = new Unsaved<number>();
+  readonly #ended = new Unsaved<true>();
 
   constructor(store: SessionStore, adminHash: string) {
     this.#store = store;
@@ -62,7 +63,7 @@ export class Sessions {
     const row = this.#byHash.get(hash);
     if (row === undefined || epochMs - row.usedAt >= IDLE_MS_MAX) return false;
     this.#byHash.set(hash, { ...row, usedAt: epochMs });
-    this.#used.add(hash);
+    this.#used.set(hash, epochMs);
     return true;
   }
 
@@ -85,15 +86,7 @@ export class Sessions {
 
   /** Writes down when sessions were last used, and drops those that ended. */
   async save(epochMs: number): Promise<void> {
-    const used = new Map<string, number>();
-    for (const hash of this.#used) {
-      const row = this.#byHash.get(hash);
-      if (row !== undefined) used.set(hash, row.usedAt);
-    }
-    await this.#store.touchSessions(used);
-    for (const [hash, usedAt] of used) {
-      if (this.#byHash.get(hash)?.usedAt === usedAt) this.#used.delete(hash);
-    }
+    await this.#used.save((usedAt) => this.#store.touchSessions(usedAt));
     await this.#prune(epochMs, 0);
   }
 
@@ -109,13 +102,11 @@ export class Sessions {
   #end(hash: string): void {
     this.#byHash.delete(hash);
     this.#used.delete(hash);
-    this.#ended.add(hash);
+    this.#ended.set(hash, true);
   }
 
-  async #saveEnded(): Promise<void> {
-    const ended = [...this.#ended];
-    await this.#store.removeSessions(ended);
-    for (const hash of ended) this.#ended.delete(hash);
+  #saveEnded(): Promise<void> {
+    return this.#ended.save((ended) => this.#store.removeSessions([...ended.keys()]));
   }
 
   #hashOf(id: string): string {

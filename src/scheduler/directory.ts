@@ -13,6 +13,7 @@ import { CEILINGS } from '../ceilings.ts';
 import type { Pause, Pool } from '../core/pool.ts';
 import type { KeyChanges, KeyRow, PoolRow, Snapshot, Store } from '../store/store.ts';
 import { damagedPoolError } from '../store/store.ts';
+import { Unsaved } from '../store/unsaved.ts';
 import { issuesOf, PoolSpec } from '../wire.ts';
 import { checkHosts, hostsOf } from './pool_hosts.ts';
 import { pauseOf, pauseText } from './rows.ts';
@@ -53,8 +54,8 @@ export class Directory {
   readonly #vault: Vault | null;
   readonly #baseDomain: string;
   readonly #entries = new Map<string, Entry>();
-  /** When keys were used, by their ids, as the store has not taken it yet. */
-  readonly #unsavedUses = new Map<string, number>();
+  /** When keys were used, by their ids. */
+  readonly #uses = new Unsaved<number>();
   readonly #hosts = new Map<string, string>();
   /** The pools of the hosts that upstream settings name, in lower case. */
   readonly hosts: ReadonlyMap<string, string> = this.#hosts;
@@ -186,14 +187,9 @@ export class Directory {
     const { clock, keyUses } = this.#scheduler;
     keyUses.stamp(clock.nowMs());
     for (const { keys } of this.#entries.values()) {
-      for (const [id, atMs] of keys.takeUses(clock.shiftMs)) this.#unsavedUses.set(id, atMs);
+      for (const [id, atMs] of keys.takeUses(clock.shiftMs)) this.#uses.set(id, atMs);
     }
-    const uses = new Map(this.#unsavedUses);
-    if (uses.size === 0) return;
-    await this.#store.touchKeys(uses);
-    for (const [id, atMs] of uses) {
-      if (this.#unsavedUses.get(id) === atMs) this.#unsavedUses.delete(id);
-    }
+    await this.#uses.save((uses) => this.#store.touchKeys(uses));
   }
 
   /** @throws HostTakenError where a host would have two pools after the changes, or is ours. */

@@ -7,6 +7,7 @@
 import type { Pool } from '../core/pool.ts';
 import { epochMsOf } from './clock.ts';
 import type { HistoryRow, Store } from '../store/store.ts';
+import { Unsaved } from '../store/unsaved.ts';
 import { log, messageOf } from '../log.ts';
 import type { Timer } from './clock.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -72,7 +73,7 @@ export class History {
   readonly #pools = new Map<string, Kept>();
   /** Of every pool that there is, with rings or without: a count is a start once. */
   readonly #counted = new WeakMap<PoolTally, Counts>();
-  readonly #unsaved = new Map<string, HistoryRow>();
+  readonly #unsaved = new Unsaved<HistoryRow>();
   readonly #current = new Map<Span, number>();
   #samples = 0;
   #timer: Timer | null = null;
@@ -138,17 +139,11 @@ export class History {
 
   /** Stores what is finished and not yet stored; what fails is stored by the next call. */
   async save(): Promise<void> {
-    const rows = new Map(this.#unsaved);
-    if (rows.size === 0 || this.#scheduler.journal.isFailing) return;
+    if (this.#scheduler.journal.isFailing) return;
     try {
-      await this.#store.saveHistory([...rows.values()]);
+      await this.#unsaved.save((rows) => this.#store.saveHistory([...rows.values()]));
     } catch (error) {
       log.warn('the history was not stored: {reason}', { reason: messageOf(error) });
-      return;
-    }
-    // A row that took another's place meanwhile is still to be stored.
-    for (const [name, row] of rows) {
-      if (this.#unsaved.get(name) === row) this.#unsaved.delete(name);
     }
   }
 
