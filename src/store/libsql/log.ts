@@ -87,6 +87,8 @@ interface Passage {
 
 async function passBy(client: Client, query: LogQuery, below: number): Promise<Passage> {
   const { pool, outcome, since, until } = query;
+  // Each holds an entry that is asked for, where all are; one more tells whether it is the end.
+  const passable = isFiltered(query) ? SEGMENTS_PASSED : query.limit + 1;
   // What the index does not hold comes last, so that a row is looked up only where it is needed.
   const passed = `WITH passed AS (
     SELECT last, last - count + 1 AS first,
@@ -94,7 +96,7 @@ async function passBy(client: Client, query: LogQuery, below: number): Promise<P
         AND (?5 IS NULL OR instr(outcomes, ?5) > 0) AS is_wanted
     FROM log_segment
     WHERE pool = ?1 AND last < ?2 + ${SEGMENT_ENTRIES_MAX} AND last - count + 1 < ?2
-    ORDER BY last DESC LIMIT ${SEGMENTS_PASSED}
+    ORDER BY last DESC LIMIT ${passable}
   )`;
   const word = outcome === undefined ? null : `|${outcome}|`;
   const args = [pool, below, since ?? null, until ?? null, word];
@@ -115,15 +117,13 @@ async function passBy(client: Client, query: LogQuery, below: number): Promise<P
     sql: `${passed} SELECT min(first) AS lowest, count(*) AS passed FROM passed`,
     args,
   });
-  const isEnd = Number(whole?.passed) < SEGMENTS_PASSED;
+  const isEnd = Number(whole?.passed) < passable;
   return { segments, lowest: Number(whole?.lowest ?? 0), isEnd };
 }
 
 /** As much of the passage as the page may need and a look may decode. */
 function choose(passage: Passage, query: LogQuery, below: number): Passage {
-  const { outcome, keyId, since, until, limit } = query;
-  const isFiltered = [outcome, keyId, since, until].some((filter) => filter !== undefined);
-  const enough = isFiltered ? ENTRIES_DECODED : limit;
+  const enough = isFiltered(query) ? ENTRIES_DECODED : query.limit;
   const segments: Segment[] = [];
   let entries = 0;
   for (const segment of passage.segments) {
@@ -149,6 +149,10 @@ async function readTexts(
     args: [pool, JSON.stringify(segments.map(({ last }) => last))],
   });
   return new Map(rows.map((row: Row) => [Number(row.last), String(row.entries)]));
+}
+
+function isFiltered({ outcome, keyId, since, until }: LogQuery): boolean {
+  return [outcome, keyId, since, until].some((filter) => filter !== undefined);
 }
 
 function isAskedFor(entry: LogEntry, { outcome, keyId, since, until }: LogQuery): boolean {
