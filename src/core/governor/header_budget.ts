@@ -7,7 +7,7 @@
 import { CEILINGS } from '../../ceilings.ts';
 import type { BudgetUnit, SavedWindow, Start } from './governor.ts';
 import { Pacer } from './pacer.ts';
-import { UnitsLeft } from './units_left.ts';
+import { type CallUnits, UnitsLeft } from './units_left.ts';
 import { SAME_WINDOW_MS, WindowLengths } from './window_lengths.ts';
 
 const BURST = 2;
@@ -180,8 +180,7 @@ export class HeaderBudget {
     this.#pace(nowMs);
   }
 
-  /** A call ended that reserved `reserved` of which it used `used`. */
-  ended(nowMs: number, start: Start, units: { reserved: number; used: number }): void {
+  ended(nowMs: number, start: Start, units: CallUnits): void {
     if (this.#limit === null) return;
     this.#left.ended(start, units);
     const { reserved, used } = units;

@@ -6,7 +6,7 @@
 import type { RateWindow } from '../outcome.ts';
 import type { BudgetUnit, SavedWindow, Start } from './governor.ts';
 import { type ReadAt, resetJitterMs } from './header_budget.ts';
-import { UnitsLeft } from './units_left.ts';
+import { type CallUnits, UnitsLeft } from './units_left.ts';
 import { SAME_WINDOW_MS } from './window_lengths.ts';
 
 /** A day that is used up may end at any time: the next call tells. */
@@ -37,8 +37,7 @@ export class HeaderWindows {
     }
   }
 
-  /** A call ended that reserved `reserved` of which it used `used`. */
-  ended(start: Start, unit: BudgetUnit, units: { reserved: number; used: number }): void {
+  ended(start: Start, unit: BudgetUnit, units: CallUnits): void {
     for (const held of this.#held) {
       if (held.unit === unit) held.left.ended(start, units);
     }

@@ -7,6 +7,12 @@ import type { Start } from './governor.ts';
 
 type Sequence = Pick<Start, 'sequence'>;
 
+/** The units of a call that ended. */
+export interface CallUnits {
+  readonly reserved: number;
+  readonly used: number;
+}
+
 export class UnitsLeft {
   /** Units; below 0 where more were reserved than there were. */
   amount = 0;
@@ -32,8 +38,7 @@ export class UnitsLeft {
     this.#returnable += amount;
   }
 
-  /** A call ended that reserved `reserved` of which it used `used`. */
-  ended({ sequence }: Sequence, { reserved, used }: { reserved: number; used: number }): void {
+  ended({ sequence }: Sequence, { reserved, used }: CallUnits): void {
     if (sequence <= this.#toldSequence) return;
     this.amount += reserved - used;
     this.#returnable -= reserved;

@@ -18,14 +18,14 @@ export async function touchSessions(
   connection: Connection,
   times: ReadonlyMap<string, number>,
 ): Promise<void> {
-  if (times.size === 0) return;
   const { drizzle } = connection;
-  const statements = Array.from(
-    times,
-    ([hash, usedAt]) =>
-      statement(drizzle.update(session).set({ usedAt }).where(eq(session.hash, hash))),
+  await connection.write(
+    Array.from(
+      times,
+      ([hash, usedAt]) =>
+        statement(drizzle.update(session).set({ usedAt }).where(eq(session.hash, hash))),
+    ),
   );
-  await connection.write(statements);
 }
 
 export async function removeSessions(

@@ -123,13 +123,14 @@ export async function touchKeys(
   connection: Connection,
   usedAt: ReadonlyMap<string, number>,
 ): Promise<void> {
-  if (usedAt.size === 0) return;
-  const statements = Array.from(
-    usedAt,
-    ([id, at]) =>
-      statement(connection.drizzle.update(key).set({ lastUsedAt: at }).where(eq(key.id, id))),
+  const { drizzle } = connection;
+  await connection.write(
+    Array.from(
+      usedAt,
+      ([id, lastUsedAt]) =>
+        statement(drizzle.update(key).set({ lastUsedAt }).where(eq(key.id, id))),
+    ),
   );
-  await connection.write(statements);
 }
 
 export async function readValue(connection: Connection, name: string): Promise<string | null> {
