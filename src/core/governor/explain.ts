@@ -18,6 +18,7 @@ export interface Snapshot {
     readonly isAtCeiling: boolean;
     readonly heldFromMs: number;
     readonly probeAtMs: number;
+    readonly trialAtMs: number;
   };
   /** So many more calls have to succeed before a trial. */
   readonly probeCallsLeft: number;
@@ -194,7 +195,7 @@ function explainRate({ nowMs, learned, headers, operator }: Snapshot): Explanati
 
 function explainLevel(snapshot: Snapshot): Explanation {
   const { nowMs, mode, level, max, isStrained, beganAtMs } = snapshot;
-  const { value, ceiling, isTrial, isAtCeiling, seededFrom, probeAtMs } = level;
+  const { value, ceiling, isTrial, isAtCeiling, seededFrom, probeAtMs, trialAtMs } = level;
   const since = Math.max(level.heldFromMs, beganAtMs);
   const told = (source: Explanation['source'], reason: string): Explanation => (
     { about: 'slots', reason, source, since, nextChangeAt: null }
@@ -209,6 +210,11 @@ function explainLevel(snapshot: Snapshot): Explanation {
   const known = seededFrom === null
     ? `refused at ${ceiling}`
     : `${seededFrom} was learned before the restart`;
+  const isSoon = trialAtMs > nowMs && trialAtMs < Infinity;
+  if (isSoon) {
+    const next = `one more is tried in ${seconds(trialAtMs - nowMs)} unless a call starts before`;
+    return { ...told('learned', `at ${value}: ${known}, ${next}`), nextChangeAt: trialAtMs };
+  }
   const next = isAtCeiling ? nextTrial(snapshot) : `it grows ${whenFull(value)}`;
   const nextChangeAt = isAtCeiling && probeAtMs > nowMs ? Math.ceil(probeAtMs) : null;
   return { ...told('learned', `at ${value}: ${known}, ${next}`), nextChangeAt };

@@ -6,11 +6,11 @@
 import { hintOf, type Outcome } from '../outcome.ts';
 import { Blame } from './blame.ts';
 import type { ChangeLog } from './change_log.ts';
-import type { GovernorSettings, Saved, Start } from './governor.ts';
+import type { GovernorSettings, Start } from './governor.ts';
 import { Gradient } from './gradient.ts';
 import { HeaderGate } from './header_gate.ts';
 import { LearnedRate } from './learned_rate.ts';
-import { Level } from './level.ts';
+import { FEW_SLOTS, Level, type LevelMove } from './level.ts';
 import { Pause } from './pause.ts';
 import { Scout } from './scout.ts';
 import { Spacing } from './spacing.ts';
@@ -20,9 +20,6 @@ const MINUTE_SECONDS = 60;
 const STREAK_SCOUTS = 4;
 /** A start that was paced by a rate just lowered was refused too. */
 const RATE_STREAK_SCOUTS = 2;
-/** With so few slots a rate that refuses two starts at once looks like a cap. */
-const FEW_SLOTS = 3;
-const SAVED_MS_MAX = 86_400_000;
 
 export class Learning {
   level: Level;
@@ -72,34 +69,6 @@ export class Learning {
     else this.level.configure(concurrency);
   }
 
-  seed(nowMs: number, saved: Saved): void {
-    const { learn, maxPauseMs } = this.#settings.rate;
-    // What an upstream told ends by itself, and may be of a month.
-    const at = { random: this.#random, sequence: this.lastSequence };
-    if (learn) this.headers.seed(nowMs, saved, at);
-    if (nowMs - saved.atMs > SAVED_MS_MAX) return;
-    const { level, perSecond, cycleMs, pausedUntilMs: untilMs } = saved;
-    if (level !== null) this.level.seed(level);
-    if (perSecond !== null && learn) this.learned.seed(nowMs, perSecond, cycleMs);
-    if (untilMs === null || untilMs <= nowMs) return;
-    // No longer than it was then, whatever the wall clock did.
-    this.pause.until(nowMs, nowMs + Math.min(untilMs - nowMs, untilMs - saved.atMs, maxPauseMs));
-    this.scout.enterAfterPause(nowMs, this.pause.untilMs);
-  }
-
-  save(nowMs: number): Saved {
-    const { perSecond, provenPerSecond } = this.learned;
-    return {
-      atMs: nowMs,
-      level: this.level.learned,
-      perSecond: provenPerSecond,
-      ...(perSecond !== null && perSecond !== provenPerSecond && { trialPerSecond: perSecond }),
-      cycleMs: this.learned.cycleMs,
-      pausedUntilMs: nowMs < this.pause.untilMs ? this.pause.untilMs : null,
-      ...this.headers.save(nowMs),
-    };
-  }
-
   /** The instant until which all wait, whatever the rates say. */
   heldUntilMs(nowMs: number): number {
     return Math.max(nowMs, this.pause.untilMs, this.scout.opensAtMs(nowMs));
@@ -113,7 +82,7 @@ export class Learning {
     blame.started(limit);
     headers.started(nowMs, start);
     spacing.started(nowMs);
-    if (scout.isInFlight) this.presume(nowMs);
+    if (scout.isInFlight) this.#presume(nowMs);
     else if (scout.isActive) scout.started(nowMs, start.sequence);
     if (this.#isAdaptive && level.started(nowMs, start.inFlight, start.sequence) !== null) {
       this.#changes.because('nothing was heard of the level for long: one more is tried', 'limit');
@@ -135,8 +104,19 @@ export class Learning {
     else if (this.scout.owns(start.sequence)) this.scout.abandoned();
   }
 
+  /** When {@link advance} has something to do though nothing starts or ends. */
+  get dueAtMs(): number {
+    if (this.scout.isInFlight) return this.scout.presumedAtMs;
+    return this.#mayTryMore ? this.level.trialAtMs : Infinity;
+  }
+
+  advance(nowMs: number): void {
+    this.#presume(nowMs);
+    if (this.#mayTryMore) this.#raised(nowMs, this.level.tryOneMore(nowMs, this.lastSequence));
+  }
+
   /** Lets the others start where the scout's try was not refused in the time that it takes. */
-  presume(nowMs: number): void {
+  #presume(nowMs: number): void {
     if (this.scout.isInFlight && nowMs >= this.scout.presumedAtMs) this.#reopen(nowMs);
   }
 
@@ -192,20 +172,28 @@ export class Learning {
   }
 
   #seekLevel(nowMs: number, start: Start, { firstByteMs }: Outcome): void {
-    const { level, gradient, scout, learned, spacing } = this;
+    const { level, gradient, scout, learned } = this;
     if (firstByteMs !== undefined) {
       const strain = gradient.sample(nowMs, firstByteMs, level.value);
       if (strain.kind === 'slow') level.lower(nowMs, strain.level, this.lastSequence);
       if (strain.kind === 'ownSlowness') level.restore(strain.level, this.lastSequence);
       if (strain.kind !== 'none') return this.#changes.because(strain.because, 'limit');
     }
-    if (!gradient.mayGrow || scout.isActive) return;
+    if (!this.#mayTryMore) return;
     const known = { last: this.lastSequence, refusalMs: scout.turnaroundMs };
-    const move = level.succeeded(nowMs, start, known);
+    this.#raised(nowMs, level.succeeded(nowMs, start, { ...known, isPaced: learned.isActive }));
+  }
+
+  get #mayTryMore(): boolean {
+    return this.gradient.mayGrow && !this.scout.isActive;
+  }
+
+  #raised(nowMs: number, move: LevelMove | null): void {
     if (move === null) return;
+    const { gradient, level, learned, spacing } = this;
     gradient.grew();
-    if (move === 'probed' && level.value <= FEW_SLOTS && !learned.isActive) {
-      spacing.forTrial(nowMs, learned.recentPerSecond(nowMs));
+    if (level.value <= FEW_SLOTS && !learned.isActive) {
+      spacing.forTrial(nowMs, level.value, level.trialDistanceMs);
     }
     const why = move === 'grown' ? 'all slots in use succeed' : 'a trial of one more';
     this.#changes.because(why, 'limit');

@@ -7,6 +7,10 @@
  */
 import { ProbeGap } from './probe_gap.ts';
 import { Surprises } from './surprises.ts';
+import { TrialMoment } from './trial_moment.ts';
+
+/** With so few slots a rate that refuses two starts at once looks like a cap. */
+export const FEW_SLOTS = 3;
 
 /** Successes that prove a level at the ceiling: a share of the level, for arrivals overlap... */
 const PROOF_SHARE = 1 / 2;
@@ -49,6 +53,7 @@ export class Level {
   #floor = 0;
   readonly #gap = new ProbeGap();
   readonly #surprises = new Surprises();
+  readonly #moment = new TrialMoment();
   #heldFromMs = -Infinity;
   #callsSinceHeld = 0;
   #callsSinceRefused = 0;
@@ -106,6 +111,16 @@ export class Level {
     return this.#heldFromMs + this.#gap.msAt(this.value);
   }
 
+  /** When one more is tried if nothing starts before; Infinity where none is to be. */
+  get trialAtMs(): number {
+    return this.#moment.atMs;
+  }
+
+  /** Ms that starts are apart from each other with so many in flight. */
+  get trialDistanceMs(): number {
+    return this.#moment.distanceMs;
+  }
+
   /** So many more calls have to succeed before one more may be tried. */
   probeCallsLeft(nowMs: number): number {
     return Math.max(0, this.#gap.callsAfter(nowMs - this.#heldFromMs) - this.#callsSinceHeld);
@@ -113,12 +128,13 @@ export class Level {
 
   /**
    * A call that started with `inFlight` in flight succeeded. A trial is proven no sooner than a
-   * refusal would be known, `refusalMs` after it began.
+   * refusal would be known, `refusalMs` after it began. Starts that are paced need no moment of
+   * their own to try one more.
    */
   succeeded(
     nowMs: number,
-    start: { sequence: number; inFlight: number },
-    { last, refusalMs }: { last: number; refusalMs: number },
+    start: { sequence: number; inFlight: number; atMs: number },
+    { last, refusalMs, isPaced }: { last: number; refusalMs: number; isPaced: boolean },
   ): LevelMove | null {
     this.#callsSinceHeld += 1;
     this.#callsSinceRefused += 1;
@@ -128,16 +144,28 @@ export class Level {
     if (this.isTrial && !this.#prove()) return null;
     if (!this.isAtCeiling) {
       const to = Math.min(this.ceiling - 1, this.value + this.#step);
-      if (!this.#raise(nowMs, to, last)) return null;
-      this.#step = Math.max(1, Math.min(this.#step * 2, Math.floor(this.value * STEP_SHARE)));
-      return 'grown';
-    }
-    if (nowMs < this.probeAtMs || this.probeCallsLeft(nowMs) > 0) return null;
-    return this.#raise(nowMs, this.value + 1, last) ? 'probed' : null;
+      if (to > FEW_SLOTS) return this.#grow(nowMs, to, last);
+    } else if (nowMs < this.probeAtMs || this.probeCallsLeft(nowMs) > 0) return null;
+    this.#moment.want(nowMs, isPaced ? 0 : (nowMs - start.atMs) / (this.value + 1));
+    return this.tryOneMore(nowMs, last);
+  }
+
+  #grow(nowMs: number, to: number, last: number): LevelMove | null {
+    if (!this.#raise(nowMs, to, last)) return null;
+    this.#step = Math.max(1, Math.min(this.#step * 2, Math.floor(this.value * STEP_SHARE)));
+    return 'grown';
+  }
+
+  /** Tries one more, where that is wanted and its moment has come. */
+  tryOneMore(nowMs: number, last: number): LevelMove | null {
+    if (nowMs < this.#moment.atMs) return null;
+    const move = this.isAtCeiling ? 'probed' : 'grown';
+    return this.#raise(nowMs, this.value + 1, last) ? move : null;
   }
 
   /** A call starts: where nothing was heard for long, the level may rise without proof. */
   started(nowMs: number, inFlight: number, last: number): LevelMove | null {
+    this.#moment.started(nowMs);
     if (inFlight < this.value || nowMs - this.#heldFromMs < STALE_MS) return null;
     if (this.#heldFromMs === -Infinity) return null;
     this.#proven = this.value;
@@ -230,6 +258,7 @@ export class Level {
   }
 
   #raise(nowMs: number, to: number, last: number): boolean {
+    this.#moment.drop();
     const before = this.value;
     this.value = clamp(to, this.bounds);
     if (this.value <= before) return false;
@@ -255,6 +284,7 @@ export class Level {
   }
 
   #place(value: number): void {
+    this.#moment.drop();
     this.value = clamp(value, this.bounds);
     this.#proven = this.value;
   }

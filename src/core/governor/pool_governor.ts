@@ -18,6 +18,7 @@ import type {
   Start,
 } from './governor.ts';
 import { Learning } from './learning.ts';
+import { saveLearning, seedLearning } from './saved_learning.ts';
 import { OperatorRate, type SavedRates } from './operator_rate.ts';
 import { RefusalCount } from './refusal_count.ts';
 
@@ -55,7 +56,7 @@ export class PoolGovernor implements Governor {
 
   /** Begins from what an earlier process saved; what that one told last was of it. */
   #seed(nowMs: number, saved: Saved): void {
-    this.#learning.seed(nowMs, saved);
+    seedLearning(this.#learning, nowMs, saved, { ...this.#settings, random: this.#random });
     this.#refusals.seed(nowMs, saved.refusals ?? []);
     const upToMs = saved.tokens === undefined ? -Infinity : saved.atMs;
     this.#savedRates = { ...saved, atMs: upToMs };
@@ -78,8 +79,7 @@ export class PoolGovernor implements Governor {
   }
 
   get dueAtMs(): number {
-    const { scout } = this.#learning;
-    return scout.isInFlight ? scout.presumedAtMs : Infinity;
+    return this.#learning.dueAtMs;
   }
 
   opening(nowMs: number, tokens: number, ahead: number): Opening {
@@ -116,7 +116,7 @@ export class PoolGovernor implements Governor {
   }
 
   advance(nowMs: number): void {
-    this.#learning.presume(nowMs);
+    this.#learning.advance(nowMs);
     this.#compare(nowMs);
   }
 
@@ -261,7 +261,7 @@ export class PoolGovernor implements Governor {
     const starts = isOver ? this.#operator.startsTaken(nowMs) : undefined;
     const refusals = this.#refusals.save(nowMs);
     return {
-      ...this.#learning.save(nowMs),
+      ...saveLearning(this.#learning, nowMs),
       ...(tokens && tokens.length > 0 && { tokens }),
       ...(starts && { starts }),
       ...(refusals && { refusals }),

@@ -39,9 +39,16 @@ export class ProbeGap {
     return Math.max(MS_MIN, ownMs, Math.min(COSTLY_MS_MAX, costMs)) * this.#jitter;
   }
 
-  /** Calls that have to succeed before one more may be tried, `heldMs` after that. */
+  /**
+   * Calls that have to succeed before one more may be tried, `heldMs` after that. Where calls are
+   * slow the first trial needs fewer with time, for a burst that was too fast may have cut deep.
+   */
   callsAfter(heldMs: number): number {
-    return Math.ceil(Math.min(this.#calls, heldMs >= SLOW_AFTER_MS ? SLOW_CALLS_MAX : CALLS_MAX));
+    const isSlow = heldMs >= SLOW_AFTER_MS;
+    if (this.#calls > CALLS_MIN) {
+      return Math.ceil(Math.min(this.#calls, isSlow ? SLOW_CALLS_MAX : CALLS_MAX));
+    }
+    return isSlow ? Math.ceil(CALLS_MIN * SLOW_AFTER_MS / heldMs) : CALLS_MIN;
   }
 
   refused(pauseMs: number, random: () => number): void {

@@ -51,6 +51,9 @@ describe('the shipped governor, simulated', () => {
     ['cap2FastRetryAfter', 0.88, 0.003],
     ['cap16LongRetryAfter', 0.9, 0.001],
     ['cap4DropRetryAfter', 0.85, 0.01],
+    ['slowStrict', 0.5, 0.12],
+    ['slowStrictRetryAfter', 0.5, 0.1],
+    ['slowCap2', 0.95, 0.07],
   ])('%s: goodput at least %d, refused at most %d of the calls', (name, goodput, refused) => {
     const row = run(name);
     expect(row.goodput).toBeGreaterThanOrEqual(goodput);

@@ -15,6 +15,14 @@ test('each refused trial widens the time and the calls to the next, up to a boun
   expect(gap.msAt(40)).toBe(3000);
 });
 
+test('where calls are slow the first trial needs fewer with time', () => {
+  const gap = new ProbeGap();
+  const minutes = [1, 2, 4, 60];
+  expect(minutes.map((count) => gap.callsAfter(count * 60_000))).toEqual([15, 8, 4, 1]);
+  gap.widen();
+  expect(minutes.map((count) => gap.callsAfter(count * 60_000))).toEqual([23, 23, 23, 23]);
+});
+
 test('with few slots one more is tried sooner, but not at once', () => {
   const gap = new ProbeGap();
   for (let trial = 0; trial < 7; trial += 1) gap.widen();

@@ -257,6 +257,7 @@ describe('one step that changes several numbers', () => {
 test('a level that rises because nothing was heard for long says that', () => {
   const driver = new Driver({ concurrency: { limit: 2 } });
   driver.rounds(1, 500);
+  driver.pass(500);
   driver.governor.configure(driver.nowMs, settings({ concurrency: { limit: 2, max: 20 } }));
   toldBy(driver);
   driver.nowMs += 600_000;
