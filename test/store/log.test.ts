@@ -177,6 +177,26 @@ test('pruning leaves exactly what the bounds say', async () => {
   );
 });
 
+test('a segment that cannot be read is left out, and pruned like the others', async () => {
+  const path = join(folder(), 'a.db');
+  const store = await openedWithSegments(path, 5);
+  const client = createClient({ url: `file:${path}` });
+  const unreadable = ['{', '{}', 'null', '[7]'];
+  for (const text of unreadable) {
+    await client.execute({
+      sql: 'UPDATE log_segment SET entries = ? WHERE last = 3',
+      args: [text],
+    });
+    const page = await store.readLog({ pool: 'a', limit: 1000 });
+    expect([text, page.entries.map(({ id }) => id)]).toEqual([text, ['s5', 's4', 's2', 's1']]);
+  }
+  client.close();
+  const retention = { pool: 'a', rowsMax: 1000, sparedSince: T0 + 100 };
+  while (await store.pruneLog({ ...retention, since: T0 + 4 }));
+  expect(await segmentsAt(path)).toEqual([{ pool: 'a', count: 1 }, { pool: 'a', count: 1 }]);
+  await store.close();
+});
+
 test('a cursor goes on where it was when the segment that it is in was cut meanwhile', async () => {
   const store = libsqlAt(join(folder(), 'a.db'));
   await store.open();

@@ -4,6 +4,7 @@
  * but a few strings. What an older program wrote can be read: a row for each entry where a run
  * stands now. An older program cannot read this, and is kept away by the schema.
  */
+import { log } from '../../log.ts';
 import type { LogEntry } from '../entry.ts';
 import { type Row, Words } from './words.ts';
 
@@ -41,12 +42,24 @@ export function runsOf(entries: readonly LogEntry[]): EntryRun[] {
   return runs;
 }
 
-/** Several runs of one pool as one text that {@link entriesOf} reads. */
+/** Several runs of one pool as one text that {@link storedEntries} reads. */
 export function runsText(runs: readonly EntryRun[]): string {
   const text = `[${runs.map((run) => run.text).join()}]`;
   const count = runs.reduce((sum, run) => sum + run.count, 0);
   if (runs.length < 2 || count >= JOINED_BELOW * runs.length) return text;
   return `[${runText(entriesOf(text))}]`;
+}
+
+/** The entries of a segment; none where what is stored of it cannot be read. */
+export function storedEntries(pool: string, text: string): LogEntry[] {
+  try {
+    return entriesOf(text);
+  } catch {
+    log.warn('the access log of {pool} lacks some entries: what is stored cannot be read', {
+      pool,
+    });
+    return [];
+  }
 }
 
 export function entriesOf(text: string): LogEntry[] {

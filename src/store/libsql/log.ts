@@ -7,7 +7,7 @@
 import type { Client, Row } from '@libsql/client';
 import type { LogEntry } from '../entry.ts';
 import { isLogCursor, type LogPage, type LogQuery } from '../store.ts';
-import { entriesOf } from './entries_text.ts';
+import { storedEntries } from './entries_text.ts';
 import type { Connection } from './connection.ts';
 import { SEGMENT_ENTRIES_MAX } from './fold.ts';
 
@@ -57,7 +57,7 @@ async function lookAt(client: Client, query: LogQuery, below: number): Promise<L
   const texts = await readTexts(client, query.pool, segments);
   const entries: LogEntry[] = [];
   for (const { first, last } of segments) {
-    const held = entriesOf(texts.get(last) ?? '[]');
+    const held = storedEntries(query.pool, texts.get(last) ?? '[]');
     for (let i = held.length - 1; i >= 0; i -= 1) {
       const entry = held[i];
       if (entry === undefined || first + i >= below || !isAskedFor(entry, query)) continue;

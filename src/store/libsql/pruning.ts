@@ -5,7 +5,7 @@
  */
 import type { Retention } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { entriesOf, type EntryRun, runsOf } from './entries_text.ts';
+import { type EntryRun, runsOf, storedEntries } from './entries_text.ts';
 import { insertSegment, SEGMENT_ENTRIES_MAX } from './fold.ts';
 import type { Write } from './writer.ts';
 
@@ -127,7 +127,7 @@ export class Pruning {
     );
     const [row] = rows;
     if (row === undefined) return;
-    const entries = entriesOf(String(row.entries));
+    const entries = storedEntries(pool, String(row.entries));
     const spared = crossed?.spared ?? SEGMENT_ENTRIES_MAX;
     const kept = entries.filter(({ at }, n) =>
       at >= since && (n >= entries.length - spared || at >= sparedSince)
