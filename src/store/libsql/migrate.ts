@@ -4,13 +4,18 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@libsql/client';
+import { getTableName, is } from 'drizzle-orm';
 import { migrate } from 'drizzle-orm/libsql/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import * as schema from '../../../db/schema.ts';
 import { StoreError } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Read through node:fs, which finds the folder inside a compiled binary too. */
 const migrationsFolder = fileURLToPath(new URL('../../../db/migrations', import.meta.url));
+
+const TABLES = Object.values(schema).filter((one) => is(one, SQLiteTable)).map(getTableName);
 
 /** The hashes of the migrations that a database has, and of all its tables the names. */
 export interface SchemaFound {
@@ -26,7 +31,7 @@ export async function readSchema(client: Pick<Client, 'execute'>): Promise<Schem
   return { tables, hashes: rows.map(({ hash }) => String(hash)) };
 }
 
-/** How many migrations are missing. @throws StoreError `newer_schema` or `foreign` */
+/** How many migrations are missing. @throws StoreError `newer_schema`, `foreign` or `damaged` */
 export function missingMigrations(found: SchemaFound, where: string): number {
   const known = readMigrationFiles({ migrationsFolder }).map(({ hash }) => hash);
   if (found.hashes.some((hash) => !known.includes(hash))) {
@@ -39,7 +44,15 @@ export function missingMigrations(found: SchemaFound, where: string): number {
   if (found.hashes.length === 0 && found.tables.some((name) => !isOwn(name))) {
     throw new StoreError('foreign', `The database ${where} belongs to another program.`);
   }
-  return known.length - found.hashes.length;
+  const missing = known.length - found.hashes.length;
+  const gone = TABLES.find((name) => !found.tables.includes(name));
+  if (missing === 0 && gone !== undefined) {
+    throw new StoreError(
+      'damaged',
+      `The database ${where} lacks its table "${gone}"; it was left as it is. Restore a backup.`,
+    );
+  }
+  return missing;
 }
 
 /** Runs what is missing; true where the database was new. */
