@@ -4,8 +4,10 @@
  * refused by an upstream that takes both but not at once, which looks like one too many.
  */
 
-/** Calls may be long, and a moment may never come while they start in twos. */
+/** Calls may be long... */
 const DISTANCE_MS_MAX = 30_000;
+/** ...and where many start, one may come in each ms: so many distances are waited for at most. */
+const DISTANCES_MAX = 8;
 
 export class TrialMoment {
   #wantedAtMs = Infinity;
@@ -15,7 +17,8 @@ export class TrialMoment {
 
   /** When it comes if nothing starts before; Infinity where no trial is wanted. */
   get atMs(): number {
-    return Math.max(this.#wantedAtMs, this.#startedAtMs) + this.distanceMs;
+    const latestMs = this.#wantedAtMs + DISTANCES_MAX * this.distanceMs;
+    return Math.min(latestMs, Math.max(this.#wantedAtMs, this.#startedAtMs) + this.distanceMs);
   }
 
   /** @param distanceMs 0 where the next start may well be the trial */
